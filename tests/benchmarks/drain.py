@@ -12,8 +12,7 @@ import psutil
 from figure import Figure, Figures
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.load.schedule import Constant
 from market_spread.common.processes import cpu_us_of, family
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN

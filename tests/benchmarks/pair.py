@@ -10,7 +10,7 @@ import psutil
 import whole_runs
 from figure import Figure, Figures
 
-from market_spread.common.wire.ledger import decode_ledger
+from market_spread.common.wire.codec import decode_ledger
 from market_spread.loadgen.columns import Alerts
 
 WORKLOAD = "pair.yaml"

@@ -12,8 +12,7 @@ import whole_runs
 from figure import Figure, Figures
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.processes import cpu_us_of, family
 from market_spread.controller.clients.services import Clients
 from market_spread.controller.deploy.local.stack import LocalStack

@@ -17,8 +17,7 @@ from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.errors import RunVoidError
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.process import Child

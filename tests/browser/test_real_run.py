@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from market_spread.common.wire.codec import decode_ledger
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.result import outcome_text
 from market_spread.loadgen.columns import Alerts
 from tests.browser.conftest import Open

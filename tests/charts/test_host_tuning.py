@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from market_spread.common.config import PREFIX
-from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
-from market_spread.host_tuner.profile import read_profile_file
+from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig, read_profile_file
 from tests.charts.catalog import PROFILES, Object, Profile, Rendered, rendered, try_rendering
 
 DEFAULT = Profile("host-tuning")

@@ -8,10 +8,9 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
+from market_spread.common.wire.codec import decode_ledger
 from market_spread.common.wire.layout import DECISION
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.deploy.local import stack as stacks
 from market_spread.controller.deploy.local.stack import LocalStack

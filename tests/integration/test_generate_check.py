@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from market_spread.common.wire.codec import decode, encode
+from market_spread.common.wire.codec import RECEIPT, decode, encode, encode_ledger
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
-from market_spread.common.wire.ledger import RECEIPT, encode_ledger
 from tests.support.paths import QUICK
 
 LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width

@@ -24,8 +24,7 @@ import pytest
 
 from market_spread.common.errors import UnavailableError
 from market_spread.common.kubernetes import ApiServer as Api
-from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet
-from market_spread.host_tuner.kubelet import KubeletSocket, Resources
+from market_spread.host_tuner.cluster import KubeletSocket, KubernetesNode, OwnDaemonSet, Resources
 from market_spread.v1 import pod_resources_pb2 as pod_resources
 from tests.support.waiting import eventually
 from tests.unit.host_tuner.fakes import CPU, THP, host
@@ -377,9 +376,7 @@ def test_the_node_is_read_and_patched_as_the_api_wants_it(api: ApiServer) -> Non
 
     assert api.tokens == {"Bearer of-the-pod"}
     strategic, json_patch = "application/strategic-merge-patch+json", "application/json-patch+json"
-    assert read.annotation == "{}"
-    assert read.taint_keys == ("market-spread.io/host-tuning",)
-    assert read.condition == condition
+    assert read == ("{}", condition, ["market-spread.io/host-tuning"])
     assert api.requests == [
         ("GET", "/api/v1/nodes/node1", "application/json", None),
         (

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.jvms import LocalJvms, local_jvms
 

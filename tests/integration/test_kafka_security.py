@@ -12,12 +12,11 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import KafkaSecurity
+from market_spread.common.wire.codec import decode_ledger
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.clients.probe import kafka_round_trip
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
 from market_spread.controller.deploy.local.jvms import local_jvms

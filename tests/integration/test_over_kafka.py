@@ -6,8 +6,7 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.session.pipeline import run_pipeline
 from tests.support.pipelines import named
 

@@ -24,8 +24,7 @@ from rig import Rig, rig
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker, Producer
 from market_spread.common.wire.layout import ALERT
 from market_spread.controller.deploy.local.broker import Broker

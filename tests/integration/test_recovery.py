@@ -11,11 +11,10 @@ import pytest
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import MODES, REAL_TIME
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.wire.codec import decode_ledger
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.stack import LocalStack

@@ -17,8 +17,8 @@ import numpy as np
 import psutil
 import pytest
 
+from market_spread.common.wire.codec import decode_ledger
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.loadgen.columns import Alerts
 from tests.support.paths import QUICK
 

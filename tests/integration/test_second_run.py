@@ -8,8 +8,7 @@ from typing import Any, cast
 import pytest
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.analysis.verdict import result_of
 from market_spread.controller.clients.services import Addresses

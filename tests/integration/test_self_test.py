@@ -12,8 +12,7 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import to_environment
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.latency import judged_alerts
 from market_spread.controller.analysis.observed import alerts_of

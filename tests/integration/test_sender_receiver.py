@@ -25,9 +25,8 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka import client as kafka
 from market_spread.common.load.source import find_source
 from market_spread.common.process.service import ServiceConfig
-from market_spread.common.wire.codec import decode, encode
+from market_spread.common.wire.codec import RECEIPT, decode, decode_ledger, encode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import RECEIPT, decode_ledger
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.process import Child
 from market_spread.receiver.config import ReceiverConfig

@@ -23,8 +23,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.job_contract import TOPICS
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import Int64s

@@ -13,9 +13,8 @@ import numpy as np
 
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Record
-from market_spread.common.wire.codec import encode
+from market_spread.common.wire.codec import encode, encode_ledger
 from market_spread.common.wire.layout import DECISION
-from market_spread.common.wire.ledger import encode_ledger
 from market_spread.controller.analysis import observed as judging
 from market_spread.controller.analysis.observed import Observed, judge
 from market_spread.controller.analysis.result import Result

@@ -13,8 +13,7 @@ from pathlib import Path
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.job_contract import MICRO_BATCH
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker

@@ -7,8 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from market_spread.common.config import inherited_environment
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.deploy.local.broker import free_port
 from market_spread.controller.deploy.local.process import Child

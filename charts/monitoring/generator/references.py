@@ -10,7 +10,7 @@ from market_spread.common.hdr.histogram import PERCENTILES
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.process.service import ServiceConfig
 from market_spread.common.schema import Key
-from market_spread.common.telemetry import exposition, partitions
+from market_spread.common.telemetry import exposition, recorder
 from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, Metric, MetricKind
 from market_spread.controller.plan.system import SYSTEM_WORKLOAD
 from market_spread.controller.plan.workload import WORKLOAD
@@ -36,8 +36,8 @@ def metrics(foreign: Mapping[str, Mapping[str, str]]) -> str:
     return _page("metrics").format(
         pushed=_metrics(METRICS.values()),
         own=_metrics(OWN_METRICS),
-        partition_series=partitions.SERIES_MAX,
-        others=partitions.OTHERS,
+        partition_series=recorder.PARTITION_SERIES_MAX,
+        others=recorder.OTHERS,
         host_tuner=_metrics(HOST_TUNER_METRICS),
         edges=len(exposition.EDGES_US),
         first=exposition.EDGES_US[0],

@@ -20,8 +20,7 @@ from steps import Step, slots
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment
 from market_spread.common.job_contract import MICRO_BATCH
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import Consumer, KafkaBroker
 from market_spread.common.processes import cpu_us, cpu_us_of, family
 from market_spread.controller.deploy.local.broker import Broker

@@ -9,8 +9,7 @@ from peers import PEERS, Peer
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.reading import Overrides, overridden, read_workload
 from market_spread.controller.plan.workload import Workload

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from market_spread.common.config import home_folder
 from market_spread.common.errors import UsageError
-from market_spread.common.jvm.jars import JarCache, read_lock
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import JarCache, Java, read_lock
 
 LOCK = Path(__file__).with_name("jars.lock")
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from java import compiled, jars
 from venvs import python_of
 
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import JarCache, Java
 
 SYSTEMS = Path(__file__).with_name("systems")
 COMMON = Path(__file__).parents[3] / "services" / "common" / "src"

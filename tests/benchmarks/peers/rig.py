@@ -10,8 +10,8 @@ import psutil
 from contenders import Contender
 
 from market_spread.common.clock import SystemClock
+from market_spread.common.wire.codec import decode_ledger
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.clients.services import Clients, sent_ends
 from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of, universe_of
 from market_spread.controller.plan.workload import Workload

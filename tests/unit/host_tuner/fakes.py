@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.kubelet import KubeletSocket, Resources
-from market_spread.host_tuner.originals import Originals, RecordFile
-from market_spread.host_tuner.tree import HostTree
+from market_spread.host_tuner.cluster import KubeletSocket, Resources
+from market_spread.host_tuner.tree import HostTree, Originals, RecordFile
 from market_spread.host_tuner.values import parse_list, parse_mask
 
 CPU = "sys/devices/system/cpu"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from market_spread.host_tuner.kubelet import Resources
-from market_spread.host_tuner.profile import Sysctl, TuningProfile, Verified
-from market_spread.host_tuner.report import Report, SettingOutcome
+from market_spread.host_tuner.cluster import Resources
+from market_spread.host_tuner.config import Sysctl, TuningProfile, Verified
 from market_spread.host_tuner.tuner import Tuner
+from market_spread.host_tuner.values import Report, SettingOutcome
 from tests.unit.host_tuner.fakes import CPU, FakeKernel, FakeKubelet, host, socket, tree
 
 ALL = Verified(

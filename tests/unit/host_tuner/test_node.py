@@ -7,12 +7,17 @@ from typing import cast
 import pytest
 
 from market_spread.common.errors import RunFailedError, UnavailableError
-from market_spread.host_tuner.cluster import CONDITION, KubernetesNode, NodeObject, OwnDaemonSet
-from market_spread.host_tuner.node import STARTUP_TAINT, NodePublisher
-from market_spread.host_tuner.profile import Applied, TuningProfile
-from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome
+from market_spread.host_tuner.cluster import (
+    CONDITION,
+    STARTUP_TAINT,
+    KubernetesNode,
+    NodePublisher,
+    OwnDaemonSet,
+)
+from market_spread.host_tuner.config import Applied, TuningProfile
 from market_spread.host_tuner.running import leave
 from market_spread.host_tuner.tuner import Tuner
+from market_spread.host_tuner.values import APPLIED, Report, SettingOutcome
 from tests.support.clock import ManualClock
 from tests.unit.host_tuner.fakes import FakeKernel, FakeRecord, host, originals, tree
 
@@ -33,9 +38,9 @@ class FakeNode:
         self.calls: list[str] = []
         self.down = False
 
-    def read(self) -> NodeObject:
+    def read(self) -> tuple[str | None, Mapping[str, str] | None, list[str]]:
         self._called("read")
-        return NodeObject(self.annotation, self.condition, tuple(self.taints))
+        return self.annotation, self.condition, [*self.taints]
 
     def set_condition(self, condition: Mapping[str, str]) -> None:
         self._called("set_condition")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.host_tuner.originals import Originals, RecordFile
+from market_spread.host_tuner.tree import Originals, RecordFile
 
 BOOT = "fd3edfe3"
 

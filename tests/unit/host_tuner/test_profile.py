@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from market_spread.common.errors import UsageError
-from market_spread.host_tuner.profile import Applied, Sysctl, TuningProfile, Verified, read_profile_file
+from market_spread.host_tuner.config import Applied, Sysctl, TuningProfile, Verified, read_profile_file
 
 CHART = Path(__file__).parents[3] / "charts" / "host-tuning"
 

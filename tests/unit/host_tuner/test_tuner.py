@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market_spread.host_tuner.profile import Applied, Sysctl, TuningProfile
-from market_spread.host_tuner.report import Report, SettingOutcome
+from market_spread.host_tuner.config import Applied, Sysctl, TuningProfile
 from market_spread.host_tuner.tuner import Tuner
+from market_spread.host_tuner.values import Report, SettingOutcome
 from tests.unit.host_tuner.fakes import CPU, THP, FakeKernel, FakeRecord, Steps, host, originals, tree, until_crash
 
 EVERYTHING = TuningProfile(

@@ -4,8 +4,8 @@ from http import HTTPStatus
 
 import pytest
 
-from market_spread.host_tuner.kubelet import Resources
-from market_spread.host_tuner.profile import Applied, TuningProfile
+from market_spread.host_tuner.cluster import Resources
+from market_spread.host_tuner.config import Applied, TuningProfile
 from market_spread.host_tuner.running import HostWatch
 from market_spread.host_tuner.tuner import Tuner
 from tests.support.clock import ManualClock

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "peers"))
 import peers
 from peers import PEERS, Command, Peer, Place
 
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import Java
 from market_spread.controller.plan.reading import read_workload
 from market_spread.streaming.modes.registry import BY_NAME
 

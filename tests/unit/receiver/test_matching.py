@@ -3,8 +3,8 @@
 import pytest
 
 from market_spread.common.errors import UsageError
+from market_spread.common.kafka.access import BY_NUMBER, FINDS
 from market_spread.common.kafka.client import Record
-from market_spread.common.kafka.finding import BY_NUMBER, FINDS
 from market_spread.common.wire.codec import decode
 from market_spread.common.wire.layout import ALERT
 from market_spread.receiver.matching import UNMATCHED_AFTER_NS, Matcher
@@ -38,7 +38,7 @@ def test_an_output_has_the_number_and_the_times_of_its_message() -> None:
     assert told == {
         "order_id": 7, "intended_us": 1_000_000, "sent_us": 1_000_500, "read_us": 1_000_500, "emitted_us": 4_000_000,
     }  # fmt: skip
-    assert alert.texts("symbol")[0] == b"P00003"
+    assert alert.columns["symbol"][0] == b"P00003"
     assert (alert.ints("account")[0], alert.ints("price")[0]) == (0, 3)
     assert (record.offset, received_us) == (11, RECEIVED_US)
 

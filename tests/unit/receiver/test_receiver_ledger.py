@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from market_spread.common.errors import UsageError
+from market_spread.common.wire.codec import RECEIPT, encode_ledger
 from market_spread.common.wire.layout import ALERT
-from market_spread.common.wire.ledger import RECEIPT, encode_ledger
 from market_spread.receiver.ledger import ALERTS, INVALID, InvalidLine, Ledger, ledger_path, read_ledger
 
 LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width

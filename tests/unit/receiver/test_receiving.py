@@ -13,9 +13,8 @@ from market_spread.common.errors import DeadlineError, RunVoidError, UsageError,
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.wire.codec import encode
+from market_spread.common.wire.codec import decode_ledger, encode
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, Ledger, ledger_path
 from market_spread.receiver.matching import Matcher
 from market_spread.receiver.receiving import Receiving

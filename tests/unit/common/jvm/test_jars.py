@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.common.jvm.jars import LOCK, Jar, JarCache, read_lock
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import LOCK, Jar, JarCache, Java, read_lock
 
 EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 ABC_SHA256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.common.jvm.java import REMEDY, find_java
+from market_spread.common.jvm.jars import REMEDY, find_java
 
 INSTALL = "install Java 17 or newer, on Debian: apt-get install openjdk-17-jre-headless"
 

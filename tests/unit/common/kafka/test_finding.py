@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
+from market_spread.common.kafka.access import BY_NUMBER, FINDS
 from market_spread.common.kafka.client import Record, partition_of
-from market_spread.common.kafka.finding import BY_NUMBER, FINDS
 
 
 def record(value: bytes, **headers: bytes) -> Record:

@@ -2,9 +2,14 @@
 
 import pytest
 
-from market_spread.common.telemetry.partitions import OTHERS, SERIES_MAX, partition_label, record_committed
-from market_spread.common.telemetry.recorder import Recorder
-from market_spread.metrics_aggregator.model.store import SERIES_MAX as SERIES_OF_A_RUN_MAX
+from market_spread.common.telemetry.recorder import (
+    OTHERS,
+    PARTITION_SERIES_MAX,
+    Recorder,
+    partition_label,
+    record_committed,
+)
+from market_spread.metrics_aggregator.model.store import SERIES_MAX
 from tests.support.clock import ManualClock
 
 
@@ -30,9 +35,9 @@ def test_the_last_of_many_partitions_are_counted_together() -> None:
     record_committed(recorder, dict.fromkeys(places, 0), 1, {place: place[1] for place in places})
 
     found = committed(recorder)
-    assert len(found) == SERIES_MAX + 1
-    assert found["trips", str(SERIES_MAX - 1)] == SERIES_MAX - 1
-    assert found["trips", OTHERS] == sum(range(SERIES_MAX, 1024))
+    assert len(found) == PARTITION_SERIES_MAX + 1
+    assert found["trips", str(PARTITION_SERIES_MAX - 1)] == PARTITION_SERIES_MAX - 1
+    assert found["trips", OTHERS] == sum(range(PARTITION_SERIES_MAX, 1024))
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(1, 1), (1, 9), (4, 9), (30, 9)])
@@ -41,4 +46,4 @@ def test_no_run_has_more_series_by_partition_than_the_aggregator_takes(inputs: i
     labels = {partition_label(partition, groups) for partition in range(1024)}
 
     assert "0" in labels
-    assert (groups + inputs) * len(labels) < SERIES_OF_A_RUN_MAX
+    assert (groups + inputs) * len(labels) < SERIES_MAX

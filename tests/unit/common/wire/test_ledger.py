@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.errors import UsageError
-from market_spread.common.wire.codec import Bytes2D, Int64s
+from market_spread.common.wire.codec import RECEIPT, Bytes2D, Int64s, decode_ledger, encode_ledger
 from market_spread.common.wire.layout import ALERT
-from market_spread.common.wire.ledger import RECEIPT, decode_ledger, encode_ledger
 
 LEDGER_LINE_WIDTH = ALERT.width + RECEIPT.width
 

@@ -62,7 +62,7 @@ def test_numbers_are_what_they_say(layout: Layout, count: int, seed: int) -> Non
         if field.is_number:
             assert fields.number(field.name).tolist() == decoded.ints(field.name).tolist() == [int(t) for t in texts]
         elif field.kind is Kind.TEXT:
-            assert decoded.texts(field.name).tolist() == [text.rstrip(b" ") for text in texts]
+            assert decoded.columns[field.name].tolist() == [text.rstrip(b"\0") for text in texts]
         else:
             assert bytes(decoded.columns[field.name].tolist()) == b"".join(texts)
 

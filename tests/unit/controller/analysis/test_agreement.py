@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.load.schedule import Constant
 from market_spread.common.load.source import MessageStream
+from market_spread.common.wire.codec import RECEIPT
 from market_spread.common.wire.layout import ALERT
-from market_spread.common.wire.ledger import RECEIPT
 from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdict, Verdicts, conclude
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.analysis.validity import rig_agrees

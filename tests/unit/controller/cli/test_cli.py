@@ -457,7 +457,7 @@ def test_what_a_command_has_done_as_json(
 
 
 def test_what_setup_fetches_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("market_spread.common.jvm.java.find_java", lambda _: None)
+    monkeypatch.setattr("market_spread.common.jvm.jars.find_java", lambda _: None)
     monkeypatch.setattr("market_spread.common.jvm.jars.JarCache.fetch", lambda *_: 3)
     monkeypatch.setattr("market_spread.controller.deploy.local.jvms.local_jvms", lambda *_, **__: None)
 

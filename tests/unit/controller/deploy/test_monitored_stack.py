@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from market_spread.common.errors import RunFailedError
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, stack
 from market_spread.controller.deploy.local.jvms import LocalJvms

@@ -9,8 +9,7 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import UsageError
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, command, stack
 from market_spread.controller.deploy.local.command import BackgroundStack, RegisteredStack

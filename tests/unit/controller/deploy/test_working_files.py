@@ -6,8 +6,7 @@ from typing import cast
 import pytest
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.controller.deploy.local.command import BackgroundStack, RegisteredStack
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD

@@ -297,7 +297,7 @@ def test_an_anchor_is_a_run_among_the_others_of_a_system_that_holds_nothing_back
         return SimpleNamespace(verdict=Verdict.PASSED)
 
     monkeypatch.setattr("market_spread.controller.session.execute.carry_out", carry_out)
-    monkeypatch.setattr("market_spread.common.jvm.java.find_java", lambda home: None)
+    monkeypatch.setattr("market_spread.common.jvm.jars.find_java", lambda home: None)
 
     ended = CliRunner().invoke(main, ["selftest", "--anchor", "--rate", "20000", "--runs-folder", str(tmp_path)])
 

@@ -22,7 +22,7 @@ from market_spread.controller.session import execute
 from market_spread.controller.session.execute import launch
 from market_spread.controller.session.metrics_page import RunNotes
 from market_spread.metrics_aggregator.http.archive import Archive
-from market_spread.metrics_aggregator.model.events import check_note
+from market_spread.metrics_aggregator.model.push_validation import check_note
 from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import NoteRequest
 from tests.support.clock import ManualClock

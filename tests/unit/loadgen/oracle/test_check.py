@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.common.wire.codec import Bytes2D, Int64s, encode
+from market_spread.common.wire.codec import Bytes2D, Int64s, encode, encode_ledger
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
-from market_spread.common.wire.ledger import encode_ledger
-from market_spread.loadgen.oracle.oracle import check_files, read_ledger
+from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.oracle.oracle import check_files
 
 START_US = 1_700_000_000_000_000
 WARM_UP_ID = 9_000_000_000
@@ -145,4 +145,4 @@ def test_malformed_file_is_named(files: tuple[Path, Path, Path], place: int, dat
 
 def test_missing_ledger_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="missing cannot be read: No such file or directory"):
-        read_ledger(tmp_path / "missing")
+        Alerts.from_ledger(tmp_path / "missing")

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from market_spread.common.telemetry.metrics import END_TO_END, MESSAGES_SENT, METRICS
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.metrics_aggregator.http.app import web_app
-from market_spread.metrics_aggregator.http.security import Hosts, is_loopback_address
+from market_spread.metrics_aggregator.http.security import Hosts
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from tests.support.clock import ManualClock
@@ -131,7 +131,7 @@ def test_bound_to_all_addresses_allowed_names_and_addresses_are_answered(rig: Ri
     [("127.0.0.1", True), ("localhost", True), ("::1", True), ("[::1]", True), ("127.8.0.1", True), ("0.0.0.0", False)],
 )
 def test_which_addresses_are_loopback(host: str, is_loopback: bool) -> None:
-    assert is_loopback_address(host) is is_loopback
+    assert Hosts(host).accept([(b"host", b"evil.example")]) is not is_loopback
 
 
 def test_metrics_have_every_series_and_the_aggregators_own(rig: Rig) -> None:

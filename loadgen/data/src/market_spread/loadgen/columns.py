@@ -1,14 +1,18 @@
-"""Quotes, orders, alerts and decisions as numpy columns: what the oracle reads."""
+"""Quotes, orders, alerts and decisions as numpy columns, and native files of them.
 
-from collections.abc import Callable, Sequence
+A native file has messages of one layout, one after the other, nothing between them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.errors import UsageError
-from market_spread.common.wire.codec import Bytes2D, Decoded, Int64s, decode
+from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.wire.codec import Bytes2D, Int64s, decode, decode_ledger
 from market_spread.common.wire.columns import Columns
 from market_spread.common.wire.layout import ALERT, DECISION, NBBO, ORDER, SYMBOL_WIDTH, Layout
 
@@ -26,28 +30,36 @@ class MessageColumns(Columns):
     layout: ClassVar[Layout]
 
     @classmethod
-    def from_decoded(cls, decoded: Decoded, **others: npt.NDArray[Any]) -> Self:
-        """Columns of decoded messages, and those that the messages do not have."""
-        columns = {**decoded.columns, **others}
-        return cls(*(columns[field.name] for field in fields(cls)))
-
-    @classmethod
     def from_rows(cls, rows: Bytes2D, received_us: Int64s | None = None) -> Self:
         """Columns of encoded messages (n, layout.width). UsageError if one cannot be read.
 
         received_us: of what was received, the time of receipt.
         """
-        parts = []
-        for begin in range(0, max(1, len(rows)), _CHUNK):
-            chunk = slice(begin, begin + _CHUNK)
-            decoded = decode(cls.layout, np.ascontiguousarray(rows[chunk]).reshape(-1).data)
-            if not decoded.readable.all():
-                place = begin + int(np.argmin(decoded.readable))
-                name = cls.layout.name
-                raise UsageError(f"message {place} of {len(rows)} is no {name} message: {rows[place].tobytes()!r}")
-            others = {} if received_us is None else {"received_us": received_us[chunk]}
-            parts.append(cls.from_decoded(decoded, **others))
+        none = f"of {len(rows)} is no {cls.layout.name} message"
+        begins = range(0, max(1, len(rows)), _CHUNK)
+        parts = (cls._part(rows, begin, lambda i: f"message {i} {none}", received_us) for begin in begins)
         return cls.concatenate(parts)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Iterator[Self]:
+        """Columns of a native file's messages in order, some 100,000 at a time.
+
+        UsageError if the file cannot be read or ends within a message, or, on the way, for the first that is malformed.
+        """
+        rows, name = map_native(path, cls.layout), cls.layout.name
+        for begin in range(0, len(rows), _CHUNK):
+            yield cls._part(rows, begin, lambda i: f"{path} has no {name} message at byte {i * cls.layout.width}")
+
+    @classmethod
+    def _part(cls, rows: Bytes2D, begin: int, wrong: Callable[[int], str], received_us: Int64s | None = None) -> Self:
+        """Columns of the messages from that one on. wrong: what is said of one that cannot be read, by its position."""
+        chunk = slice(begin, begin + _CHUNK)
+        decoded = decode(cls.layout, np.ascontiguousarray(rows[chunk]).reshape(-1).data)
+        if not decoded.readable.all():
+            place = begin + int(np.argmin(decoded.readable))
+            raise UsageError(f"{wrong(place)}: {rows[place].tobytes()!r}; take it out, or write them again")
+        columns = decoded.columns if received_us is None else {**decoded.columns, "received_us": received_us[chunk]}
+        return cls(*(columns[field.name] for field in fields(cls)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +110,16 @@ class Alerts(JudgedOrders):
     emitted_us: Int64s
     received_us: Int64s
 
+    @staticmethod
+    def from_ledger(path: Path) -> "Alerts":
+        """The alerts of a ledger; a last line that was cut short is left out.
+
+        UsageError if the file cannot be read or a line is damaged.
+        """
+        with usage_errors(str(path), kinds=(UsageError,)):
+            lines = decode_ledger(map_bytes(path, "a ledger of alerts").data)
+            return Alerts.from_rows(lines.rows, lines.received_us)
+
 
 @dataclass(frozen=True, slots=True)
 class Decisions(JudgedOrders):
@@ -143,3 +165,36 @@ def failed_any(checks: Sequence[Check]) -> Bools:
 def sentence_of(checks: Sequence[Check], position: int) -> str:
     """All that is wrong with the message at the position; empty if nothing is."""
     return "; ".join(check.sentence(position) for check in checks if check.failed[position])
+
+
+def write_native(path: Path, parts: Iterable[Bytes2D]) -> int:
+    """Write encoded messages, each part (n, width), to a new file, and return how many. UsageError if that fails."""
+    count = 0
+    try:
+        with path.open("wb") as file:
+            for rows in parts:
+                file.write(np.ascontiguousarray(rows).data)
+                count += len(rows)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written after {count} messages: {error.strerror or error}") from error
+    return count
+
+
+def map_native(path: Path, layout: Layout) -> Bytes2D:
+    """The file's messages, uint8 (n, layout.width), read only when used, and not looked into.
+
+    UsageError if the file cannot be read, or ends within a message.
+    """
+    data = map_bytes(path, f"a native {layout.name} file")
+    if left := len(data) % layout.width:
+        raise UsageError(
+            f"{path} is cut short: the message at byte {len(data) - left} has {left} of the {layout.width} bytes "
+            f"of an {layout.name} message; cut the file there, or write it again"
+        )
+    return data.reshape(-1, layout.width)
+
+
+def map_bytes(path: Path, wanted: str) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """A file's bytes, read only when used. UsageError that asks for what is wanted if it cannot be read."""
+    with usage_errors(f"{path} cannot be read", f"name {wanted}"):
+        return np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)

@@ -19,9 +19,8 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from market_spread.common.errors import UsageError, usage_errors
-from market_spread.common.kafka.access import BrokerKeys
+from market_spread.common.kafka.access import BrokerKeys, Finds
 from market_spread.common.kafka.client import KafkaBroker, Partition
-from market_spread.common.kafka.finding import Finds
 from market_spread.common.schema import choice, flag, number, text
 from market_spread.common.user_functions import load_function, user_errors
 from market_spread.common.wire.layout import OUR_HEADERS

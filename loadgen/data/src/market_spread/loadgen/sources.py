@@ -13,7 +13,7 @@ from market_spread.common.load.source import Block, Load, MessageStream, cut
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.codec import Bytes2D, put_digits
 from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER
-from market_spread.loadgen.files.native import map_native
+from market_spread.loadgen.columns import map_native
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET
 from market_spread.loadgen.market.symbols import buckets_of

@@ -12,14 +12,10 @@ from market_spread.common.errors import RunFailedError, UsageError, usage_errors
 from market_spread.common.kubernetes import ApiServer
 from market_spread.common.process.entry import run_main, write_ports
 from market_spread.common.processes import stop_event_on_signals
-from market_spread.host_tuner.cluster import KubernetesNode, OwnDaemonSet
-from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
-from market_spread.host_tuner.kubelet import KubeletSocket
-from market_spread.host_tuner.node import NodePublisher
-from market_spread.host_tuner.originals import BOOT_ID, Originals, RecordFile
-from market_spread.host_tuner.profile import read_profile_file
+from market_spread.host_tuner.cluster import KubeletSocket, KubernetesNode, NodePublisher, OwnDaemonSet
+from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig, read_profile_file
 from market_spread.host_tuner.running import HostWatch, leave, put_host_back, serving_pages
-from market_spread.host_tuner.tree import HostTree
+from market_spread.host_tuner.tree import BOOT_ID, HostTree, Originals, RecordFile
 from market_spread.host_tuner.tuner import Tuner
 
 _POLL_S = 0.5

@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.kubelet import Resources
-from market_spread.host_tuner.profile import TuningProfile
-from market_spread.host_tuner.report import AT_LAUNCH, BY_KUBELET, SettingOutcome, shown_together
+from market_spread.host_tuner.cluster import Resources
+from market_spread.host_tuner.config import TuningProfile
 from market_spread.host_tuner.settings import CPU, HostCpus, SettingFile, sysctl_setting
 from market_spread.host_tuner.tree import HostTree
-from market_spread.host_tuner.values import Cpus, parse_list
+from market_spread.host_tuner.values import AT_LAUNCH, BY_KUBELET, Cpus, SettingOutcome, parse_list, shown_together
 
 NODES = "sys/devices/system/node"
 BUSES = "sys/bus"

@@ -14,12 +14,10 @@ from market_spread.common.logs import log_event
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.families import CONTENT_TYPE, as_text, numbers
 from market_spread.common.telemetry.metrics import Metric
-from market_spread.host_tuner.cluster import OwnDaemonSet
-from market_spread.host_tuner.node import NodePublisher
-from market_spread.host_tuner.originals import Originals
-from market_spread.host_tuner.report import Report
-from market_spread.host_tuner.tree import HostTree
+from market_spread.host_tuner.cluster import NodePublisher, OwnDaemonSet
+from market_spread.host_tuner.tree import HostTree, Originals
 from market_spread.host_tuner.tuner import Tuner
+from market_spread.host_tuner.values import Report
 
 # A tuner that has not looked at the host for so many intervals hangs.
 _INTERVALS_MAX = 6

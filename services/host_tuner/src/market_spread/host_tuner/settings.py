@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from market_spread.common.processes import format_cpus
-from market_spread.host_tuner.profile import HOUSEKEEPING, Sysctl, TuningProfile
+from market_spread.host_tuner.config import HOUSEKEEPING, Sysctl, TuningProfile
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.values import Cpus, Value, at_most, chosen, cpu_list, cpu_mask, exactly, parse_list
 

@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from market_spread.host_tuner.checks import checks
-from market_spread.host_tuner.kubelet import KubeletSocket, Resources
-from market_spread.host_tuner.originals import Originals
-from market_spread.host_tuner.profile import TuningProfile
-from market_spread.host_tuner.report import APPLIED, Report, SettingOutcome, shown_together
+from market_spread.host_tuner.cluster import KubeletSocket, Resources
+from market_spread.host_tuner.config import TuningProfile
 from market_spread.host_tuner.settings import REFUSALS, Setting, SettingFile, host_cpus, settings
-from market_spread.host_tuner.tree import HostTree
+from market_spread.host_tuner.tree import HostTree, Originals
+from market_spread.host_tuner.values import APPLIED, Report, SettingOutcome, shown_together
 
 # Outcomes of their own: the files as they were, and the host as a whole when not even its CPUs can be read.
 ORIGINALS = "originals"

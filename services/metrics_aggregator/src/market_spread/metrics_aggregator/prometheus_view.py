@@ -12,9 +12,9 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.exposition import QUANTILE_LABEL, RECENT_S, ExposedSeries
 from market_spread.common.telemetry.metrics import METRICS, Metric, counter, gauge, histogram
-from market_spread.metrics_aggregator.model.events import QUANTILES
 from market_spread.metrics_aggregator.model.history import SECOND_NS
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval
+from market_spread.metrics_aggregator.model.push_validation import QUANTILES
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
 from market_spread.metrics_aggregator.model.series import CounterSeries, HistogramSeries, SeriesId
 from market_spread.metrics_aggregator.model.store import Store

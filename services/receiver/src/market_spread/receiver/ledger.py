@@ -9,8 +9,8 @@ from pathlib import Path
 
 from market_spread.common.documents import write_all
 from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.wire.codec import RECEIPT, LedgerColumns, decode_ledger
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
-from market_spread.common.wire.ledger import RECEIPT, LedgerColumns, decode_ledger
 
 ALERTS = "alerts"
 DECISIONS = "decisions"
@@ -54,7 +54,7 @@ class Recovered:
 
 
 class Ledger:
-    """A run's files: `alerts.ledger` and `decisions.ledger`, as `common.wire.ledger` writes them, and `invalid.ledger`,
+    """A run's files: `alerts.ledger` and `decisions.ledger`, as `common.wire.codec` writes them, and `invalid.ledger`,
     a JSON object a line.
 
     `open` reads back what is there, then `append`. Whatever the moment of a kill, a file holds whole lines and at most

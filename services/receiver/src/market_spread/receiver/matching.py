@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
+from market_spread.common.kafka.access import Finder
 from market_spread.common.kafka.client import Partition, Record
-from market_spread.common.kafka.finding import Finder
 from market_spread.common.wire.layout import EMITTED_HEADER, ID_HEADER, OUR_HEADERS, READ_HEADER, output_number
 
 # An output can be read before its input, which is in another topic. What has none when inputs are read that were sent

@@ -15,12 +15,10 @@ from market_spread.common.errors import DeadlineError, MarketSpreadError, WrongS
 from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.kafka.client import Consumer, Partition, Record
 from market_spread.common.telemetry import metrics as metric_names
-from market_spread.common.telemetry.partitions import partition_label
-from market_spread.common.telemetry.recorder import Recorder
-from market_spread.common.wire.codec import Bytes2D, Int64s
+from market_spread.common.telemetry.recorder import Recorder, partition_label
+from market_spread.common.wire.codec import Bytes2D, Int64s, LedgerColumns, encode_ledger
 from market_spread.common.wire.columns import Fields
 from market_spread.common.wire.layout import ALERT, BUCKETS_MAX, DECISION, OUTPUTS_OF_TOPIC, InvalidReason, Layout
-from market_spread.common.wire.ledger import LedgerColumns, encode_ledger
 from market_spread.receiver.ledger import ALERTS, DECISIONS, INVALID, InvalidLine, Ledger, Recovered
 from market_spread.receiver.matching import Matcher, Receipt
 from market_spread.receiver.tally import UNREADABLE, AlertLatencies, DecisionTally, Place, RunPhase, Tally

@@ -13,8 +13,8 @@ from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError, WrongStateError
 from market_spread.common.grpc.calls import partition_offsets, time_to_answer_s
 from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
+from market_spread.common.kafka.access import FINDS
 from market_spread.common.kafka.client import KafkaBroker
-from market_spread.common.kafka.finding import FINDS
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.recorder import Recorder

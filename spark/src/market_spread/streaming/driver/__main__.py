@@ -17,8 +17,7 @@ from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, serving
 from market_spread.common.processes import call_on_signals, cpu_us_of, family
 from market_spread.common.telemetry import metrics
-from market_spread.common.telemetry.partitions import record_committed
-from market_spread.common.telemetry.recorder import Recorder
+from market_spread.common.telemetry.recorder import Recorder, record_committed
 from market_spread.streaming.applications.registry import find
 from market_spread.streaming.driver.checkpoint import (
     CheckpointLock,

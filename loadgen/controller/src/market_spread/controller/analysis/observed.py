@@ -9,8 +9,8 @@ import numpy as np
 
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import ALL_DECISIONS, BATCHES_MAX
+from market_spread.common.wire.codec import decode_ledger
 from market_spread.common.wire.layout import DECISION, WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import OF_MARKET, Words
 from market_spread.controller.clients.services import RoundTrip

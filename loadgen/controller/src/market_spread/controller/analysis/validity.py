@@ -10,8 +10,8 @@ from market_spread.common.errors import RunVoidError
 from market_spread.common.hdr.histogram import HdrCounts, bucket_indices
 from market_spread.common.load.schedule import Constant
 from market_spread.common.telemetry.recorder import pushes_missing
+from market_spread.common.wire.codec import RECEIPT
 from market_spread.common.wire.layout import ALERT
-from market_spread.common.wire.ledger import RECEIPT
 from market_spread.controller.analysis.cpu import cpu_us_by_look
 from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
 from market_spread.controller.analysis.latency import Latencies, judged_alerts

@@ -70,7 +70,7 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     from rich.text import Text
 
     from market_spread.common.config import java_home
-    from market_spread.common.jvm.java import find_java
+    from market_spread.common.jvm.jars import find_java
     from market_spread.controller.exits import interrupt_once, is_quiet
     from market_spread.controller.selftest.session import ANCHOR, NullStack, look_at, plan_at, record_table, self_test
     from market_spread.controller.session.execute import carry_out, processes_of

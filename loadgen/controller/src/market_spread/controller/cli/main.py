@@ -90,8 +90,7 @@ def setup(as_json: bool) -> None:
 
     The classes of the JVMs of broker and job are archived, so that they start faster.
     """
-    from market_spread.common.jvm.jars import JarCache
-    from market_spread.common.jvm.java import find_java
+    from market_spread.common.jvm.jars import JarCache, find_java
     from market_spread.controller.deploy.local.jvms import local_jvms
 
     java, jars = find_java(java_home()), JarCache()
@@ -320,8 +319,7 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str, as_json: bool
     separated by a tab; unreadable messages are reported by the sink `invalid`. Everything stops when all input is
     committed.
     """
-    from market_spread.common.jvm.jars import JarCache
-    from market_spread.common.jvm.java import find_java
+    from market_spread.common.jvm.jars import JarCache, find_java
     from market_spread.controller.session.pipeline import inputs_of, run_pipeline
 
     def told(line: str) -> None:
@@ -500,8 +498,7 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path, as_json:
 
     These are broker, metrics-aggregator, receiver, job and sender, with empty topics.
     """
-    from market_spread.common.jvm.jars import JarCache
-    from market_spread.common.jvm.java import find_java
+    from market_spread.common.jvm.jars import JarCache, find_java
     from market_spread.controller.deploy.local.command import BackgroundStack
     from market_spread.controller.plan.reading import read_workload
     from market_spread.controller.plan.workload import DEFAULT_WORKLOAD

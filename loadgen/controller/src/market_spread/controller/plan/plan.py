@@ -14,8 +14,7 @@ from market_spread.common.user_functions import load_function
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.plan.workload import Workload
-from market_spread.loadgen.columns import Orders, Quotes
-from market_spread.loadgen.files.native import write_native
+from market_spread.loadgen.columns import Orders, Quotes, write_native
 from market_spread.loadgen.market.parameters import MARKET, SEQUENCE_MAX, MarketParameters, Phase
 from market_spread.loadgen.market.symbols import Universe, universe
 from market_spread.loadgen.messages import MESSAGES, MessageParameters

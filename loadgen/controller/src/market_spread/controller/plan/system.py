@@ -8,8 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from market_spread.common.errors import UsageError
-from market_spread.common.kafka.access import BrokerKeys
-from market_spread.common.kafka.finding import BY_NUMBER, Finds
+from market_spread.common.kafka.access import BY_NUMBER, BrokerKeys, Finds
 from market_spread.common.schema import Schema, choice, number, text
 from market_spread.common.wire.layout import OUTPUT_TOPICS_MAX
 from market_spread.controller.plan.workload import FrameKeys, JobKeys, MarketKeys, Workload

@@ -12,8 +12,7 @@ from rich.table import Column, Table
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import judged_from_unix_ns

@@ -14,8 +14,8 @@ from market_spread.common.job_contract import TOPICS
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.process.entry import run_main
 from market_spread.common.processes import stop_event_on_signals
+from market_spread.common.wire.codec import encode_ledger
 from market_spread.common.wire.layout import ALERT
-from market_spread.common.wire.ledger import encode_ledger
 
 _POLL_S = 0.05
 

@@ -16,8 +16,7 @@ from rich.console import Console, RenderableType
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import MarketSpreadError, RunVoidError, UsageError
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.processes import call_on_signals, set_in_handler, stop_event_on_signals
 from market_spread.controller.analysis.observed import Observed, RunProgress, judge
 from market_spread.controller.analysis.result import Result
@@ -37,8 +36,8 @@ from market_spread.controller.session.run import Run
 from market_spread.controller.session.system_run import SystemRun
 from market_spread.controller.views.output import print_result
 from market_spread.controller.views.progress import live_progress, result_table
-from market_spread.loadgen.files.native import write_native
-from market_spread.metrics_aggregator.model.events import SENTENCE_CHARACTERS_MAX
+from market_spread.loadgen.columns import write_native
+from market_spread.metrics_aggregator.model.push_validation import SENTENCE_CHARACTERS_MAX
 
 # Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.
 _WORKING_BYTES = 200_000_000

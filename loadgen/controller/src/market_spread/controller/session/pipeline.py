@@ -8,8 +8,7 @@ from typing import Any
 from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slots_needed
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.small_stack import small_stack
 from market_spread.streaming import PipelineError

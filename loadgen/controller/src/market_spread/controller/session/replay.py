@@ -16,9 +16,8 @@ from market_spread.controller.plan.limits import DRIFT_SHARE_MAX, MS_MAX, Limits
 from market_spread.controller.plan.plan import PlannedLoad, RunPlan
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.session.execute import carry_out
-from market_spread.loadgen.columns import symbol_codes
-from market_spread.loadgen.files.fixish import convert_fixish
-from market_spread.loadgen.files.native import read_native
+from market_spread.loadgen.columns import Orders, Quotes, symbol_codes
+from market_spread.loadgen.fixish import convert_fixish
 
 _PROBLEMS_SHOWN = 10
 
@@ -60,9 +59,9 @@ def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[
     origin: where they come from, for the result.
     """
     symbols = np.empty(0, np.int64)
-    for decoded in read_native(nbbo, NBBO):
-        symbols = np.union1d(symbols, symbol_codes(decoded.texts("symbol")))
-    order_ids = np.concatenate([np.empty(0, np.int64), *(part.ints("order_id") for part in read_native(orders, ORDER))])
+    for quotes in Quotes.from_file(nbbo):
+        symbols = np.union1d(symbols, symbol_codes(quotes.symbol))
+    order_ids = np.concatenate([np.empty(0, np.int64), *(part.order_id for part in Orders.from_file(orders))])
     for path, count, what in ((nbbo, len(symbols), "quote"), (orders, len(order_ids), "order")):
         if not count:
             raise UsageError(f"{path} has no {what} to replay; name a file that has")

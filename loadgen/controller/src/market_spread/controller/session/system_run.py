@@ -6,8 +6,8 @@ from pathlib import Path
 from market_spread.common.clock import polls
 from market_spread.common.errors import DeadlineError, RunFailedError, UsageError
 from market_spread.common.grpc.calls import partition_offsets
+from market_spread.common.kafka.access import FINDS
 from market_spread.common.kafka.client import KafkaBroker, Partition, Record
-from market_spread.common.kafka.finding import FINDS
 from market_spread.common.user_functions import load_function, place_of, user_errors
 from market_spread.common.wire.layout import ID_HEADER, INTENDED_HEADER, WARM_UP_ORDER_ID_MIN, output_number
 from market_spread.controller.analysis.observed import Observed

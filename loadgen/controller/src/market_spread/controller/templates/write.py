@@ -9,8 +9,7 @@ import yaml
 
 from market_spread.common.config import java_home
 from market_spread.common.errors import UsageError, usage_errors
-from market_spread.common.jvm.jars import JarCache, read_lock
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java, read_lock
 
 _HERE = Path(__file__).parent
 SYSTEMS: dict[str, dict[str, Any]] = yaml.safe_load((_HERE / "systems.yaml").read_text())

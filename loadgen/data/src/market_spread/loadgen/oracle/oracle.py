@@ -9,12 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Int64s
-from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
-from market_spread.common.wire.ledger import decode_ledger
+from market_spread.common.wire.layout import ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.loadgen.columns import Alerts, Bools, Check, Orders, Quotes, Texts, failed_any, find_in, sentence_of
-from market_spread.loadgen.files.native import map_bytes, read_native
 from market_spread.loadgen.oracle.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
 from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, Delays, constant_delay, observed_delays
 from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, falls_back, naming
@@ -338,22 +336,11 @@ def check_files(
     Without warm_up_judged, orders and alerts of the warm-up are left out, as where its orders were not recorded.
     UsageError if a file cannot be read, or has something that does not belong into it.
     """
-    replayed = WHOLE_RUN if duplicates_allowed else ()
-    oracle = Oracle(read_ledger(alerts, warm_up_judged=warm_up_judged), replayed=replayed)
-    for decoded in read_native(nbbo, NBBO):
-        oracle.add_quotes(Quotes.from_decoded(decoded))
-    for decoded in read_native(orders, ORDER):
-        chunk = Orders.from_decoded(decoded)
-        oracle.add_orders(chunk if warm_up_judged else chunk[chunk.order_id < WARM_UP_ORDER_ID_MIN])
+    id_end = ORDER.field("order_id").highest + 1 if warm_up_judged else WARM_UP_ORDER_ID_MIN
+    received = Alerts.from_ledger(alerts)
+    oracle = Oracle(received[received.order_id < id_end], replayed=WHOLE_RUN if duplicates_allowed else ())
+    for quotes in Quotes.from_file(nbbo):
+        oracle.add_quotes(quotes)
+    for chunk in Orders.from_file(orders):
+        oracle.add_orders(chunk[chunk.order_id < id_end])
     return oracle.judgement()
-
-
-def read_ledger(path: Path, *, warm_up_judged: bool = True) -> Alerts:
-    """The alerts of a ledger in order of receipt; a last line that was cut short is left out.
-
-    UsageError if the file cannot be read or a line is damaged.
-    """
-    with usage_errors(str(path), kinds=(UsageError,)):
-        lines = decode_ledger(map_bytes(path, "a ledger of alerts").data)
-        alerts = Alerts.from_rows(lines.rows, lines.received_us)
-    return alerts if warm_up_judged else alerts[alerts.order_id < WARM_UP_ORDER_ID_MIN]

@@ -1,3 +1,3 @@
-"""Kafka clients and their security settings."""
+"""Kafka clients, their security settings, and the keys of workloads about both."""
 
-__all__ = ["access", "client", "finding", "security"]
+__all__ = ["access", "client", "security"]

@@ -1,3 +1,3 @@
 """Metrics: recorded in the process, pushed to the aggregator, exposed to Prometheus."""
 
-__all__ = ["exposition", "families", "metrics", "partitions", "pusher", "recorder"]
+__all__ = ["exposition", "families", "metrics", "pusher", "recorder"]

@@ -17,7 +17,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import MESSAGE_BYTES_MAX, MESSAGE_OPTIONS
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us_of, family, memory_bytes_of
-from market_spread.common.telemetry.metrics import CPU, MEMORY, Metric
+from market_spread.common.telemetry.metrics import CPU, MEMORY
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse, Sample, SeriesKey
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
@@ -296,12 +296,8 @@ class Pusher:
     def _take(self) -> None:
         for push in self._recorder.take():
             processes = family()
-            push.counters.append(_sample(CPU, cpu_us_of(processes) / 1e6))
-            push.gauges.append(_sample(MEMORY, memory_bytes_of(processes)))
+            push.counters.append(Sample(key=SeriesKey(name=CPU.name), value=cpu_us_of(processes) / 1e6))
+            push.gauges.append(Sample(key=SeriesKey(name=MEMORY.name), value=memory_bytes_of(processes)))
             push.clock_error_us, push.clock_synchronised = read_clock_error()
             push.host = host_id()
             self.delivery.keep(push)
-
-
-def _sample(metric: Metric, value: float) -> Sample:
-    return Sample(key=SeriesKey(name=metric.name), value=value)

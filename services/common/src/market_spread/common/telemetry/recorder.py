@@ -1,6 +1,8 @@
 """What a process measures between two pushes: its histograms, counters and gauges."""
 
 import threading
+from collections import Counter
+from collections.abc import Mapping
 from operator import attrgetter
 
 import numpy as np
@@ -8,9 +10,13 @@ import numpy.typing as npt
 
 from market_spread.common.clock import Clock
 from market_spread.common.hdr.histogram import Exact, HdrCounts
-from market_spread.common.telemetry.metrics import METRICS, Metric, MetricKind
+from market_spread.common.telemetry.metrics import METRICS, PARTITION_COMMITTED, Metric, MetricKind
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest, Sample, SeriesKey
 
+# Figures by partition take so few series that no run has more than the aggregator takes.
+PARTITION_SERIES_MAX = 128
+# Of the partitions that have no series of their own; what is said of it is true of all of them together.
+OTHERS = "others"
 _UINT64_MAX = 2**64 - 1
 _EXACT_FIELDS = ("count", "sum", "min", "max", "overflow", "negative")
 _exact_fields = attrgetter(*_EXACT_FIELDS)
@@ -181,6 +187,26 @@ def histogram_message(key: SeriesKey, exact: Exact, encoded: bytes) -> IntervalH
 def exact_of(message: IntervalHistogram) -> Exact:
     """What a message says besides the buckets."""
     return Exact(*_exact_fields(message))
+
+
+def partition_label(partition: int, groups: int) -> str:
+    """The partition, or OTHERS from that on which would be one series too many in all groups together.
+
+    groups: how often a topic's partitions may stand there: the topics that are read times those that are written.
+    """
+    return str(partition) if partition < max(1, PARTITION_SERIES_MAX // groups) else OTHERS
+
+
+def record_committed(
+    recorder: Recorder, begin: Mapping[tuple[str, int], int], groups: int, ends: Mapping[tuple[str, int], int]
+) -> None:
+    """Count what was committed of each partition in `begin`, from that offset up to its end, 0 if it has none yet."""
+    records: Counter[tuple[str, str]] = Counter()
+    for (topic, partition), offset in begin.items():
+        grown = max(0, ends.get((topic, partition), offset) - offset)
+        records[topic, partition_label(partition, groups)] += grown
+    for (topic, label), count in records.items():
+        recorder.counter(PARTITION_COMMITTED, topic=topic, partition=label).set(count)
 
 
 def _key(metric: Metric, kind: MetricKind, labels: dict[str, str | int]) -> _Key:

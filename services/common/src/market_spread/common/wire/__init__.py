@@ -1,3 +1,3 @@
 """The messages' layouts, as bytes and as columns, and ledgers of them."""
 
-__all__ = ["codec", "columns", "layout", "ledger"]
+__all__ = ["codec", "columns", "layout"]

@@ -1,4 +1,4 @@
-"""Messages to and from numpy columns, by their layout, thousands at a time."""
+"""Messages to and from numpy columns, by their layout, thousands at a time; and ledgers: as received, a line each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,8 +7,9 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.wire.columns import Fields
-from market_spread.common.wire.layout import Field, Kind, Layout
+from market_spread.common.errors import UsageError
+from market_spread.common.wire.columns import Columns, Fields
+from market_spread.common.wire.layout import ALERT, Field, Kind, Layout
 
 Int64s = npt.NDArray[np.int64]
 Bytes2D = npt.NDArray[np.uint8]
@@ -16,6 +17,19 @@ ByField = Mapping[str, npt.NDArray[np.generic]]
 
 # Four digits at a time, as one 32-bit word: one table look-up replaces four divisions.
 _FOUR_DIGITS = np.frombuffer(b"".join(b"%04d" % i for i in range(10_000)), np.uint32)
+# What follows a message on its line of a ledger: where it stood in Kafka, and its receipt.
+RECEIPT = Layout(
+    "receipt",
+    (
+        Field("blank_before_partition", 1, Kind.LETTER, " "),
+        Field("partition", 4, Kind.DIGITS),
+        Field("blank_before_offset", 1, Kind.LETTER, " "),
+        Field("offset", 12, Kind.DIGITS),
+        Field("blank_before_received", 1, Kind.LETTER, " "),
+        Field("received_us", 16, Kind.DIGITS),
+        Field("end_of_line", 1, Kind.LETTER, "\n"),
+    ),
+)
 
 
 def encode(layout: Layout, columns: ByField) -> Bytes2D:
@@ -88,10 +102,6 @@ class Decoded:
     def ints(self, name: str) -> Int64s:
         return self.columns[name].astype(np.int64, copy=False)
 
-    def texts(self, name: str) -> npt.NDArray[np.bytes_]:
-        """A column of texts, `S<width>` as they stand in the message, without the blanks at the end."""
-        return np.char.rstrip(self.columns[name].astype(np.bytes_), b" ")
-
 
 def decode(layout: Layout, data: bytes | memoryview) -> Decoded:
     """Columns of the messages in data: int64, `S<width>`, letters uint8. ValueError if that is no whole number."""
@@ -112,3 +122,45 @@ def _get(fields: Fields, field: Field) -> npt.NDArray[np.generic]:
     offset = fields.layout.offset(field.name)
     cells = np.ascontiguousarray(fields.rows[:, offset : offset + field.width])
     return cells.reshape(-1) if field.kind is Kind.LETTER else cells.view(f"S{field.width}").reshape(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerColumns(Columns):
+    """Lines of a ledger, in order of receipt.
+
+    rows: uint8 (n, width of the layout), as received, not decoded; the others int64 (n,).
+    """
+
+    rows: Bytes2D
+    partitions: Int64s
+    offsets: Int64s
+    received_us: Int64s
+
+
+def encode_ledger(rows: Bytes2D, partition: int | Int64s, offsets: Int64s, received_us: Int64s) -> bytes:
+    """The lines for messages (n, width), of one partition or of one each (n,). ValueError if a number does not fit."""
+    receipts = encode(
+        RECEIPT,
+        {"offset": offsets, "partition": np.full(len(offsets), partition, np.int64), "received_us": received_us},
+    )
+    return np.concatenate([rows, receipts], axis=1).tobytes()
+
+
+def decode_ledger(data: bytes | memoryview, layout: Layout = ALERT) -> LedgerColumns:
+    """The whole lines of a ledger of such messages; a last line that was cut short is left out.
+
+    Raises UsageError naming the byte at which the first damaged line begins. The messages are not looked into.
+    """
+    width = layout.width + RECEIPT.width
+    lines = len(data) // width
+    rows = np.frombuffer(memoryview(data)[: lines * width], np.uint8).reshape(lines, width)
+    receipts = decode(RECEIPT, np.ascontiguousarray(rows[:, layout.width :]).reshape(-1).data)
+    if not receipts.readable.all():
+        damaged = int(np.argmin(receipts.readable)) * width
+        raise UsageError(f"the ledger's line at byte {damaged} is damaged; use the lines before it, or repeat the run")
+    return LedgerColumns(
+        rows=rows[:, : layout.width],
+        partitions=receipts.ints("partition"),
+        offsets=receipts.ints("offset"),
+        received_us=receipts.ints("received_us"),
+    )

@@ -32,7 +32,7 @@ class Hosts:
     """
 
     def __init__(self, bound_to: str, allowed: Iterable[str] = ()) -> None:
-        self._is_loopback = is_loopback_address(bound_to)
+        self._is_loopback = bound_to.startswith("127.") or bound_to.strip("[]") in ("localhost", "::1")
         self.names = (*_LOOPBACK, *(name.lower() for name in allowed))
         self._is_open = not self._is_loopback and len(self.names) == len(_LOOPBACK)
 
@@ -67,11 +67,6 @@ def _refusal(scope: Scope, hosts: Hosts) -> ASGIApp | None:
         names = ", ".join(hosts.names)
         return JSONResponse({"error": f"the request names another host; open the page as one of {names}"}, 403)
     return None
-
-
-def is_loopback_address(host: str) -> bool:
-    """Whether an address to bind is reached from this machine alone."""
-    return host == "localhost" or host.startswith("127.") or host.strip("[]") == "::1"
 
 
 def _is_address(name: str) -> bool:

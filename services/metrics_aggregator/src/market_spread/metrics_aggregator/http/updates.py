@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from market_spread.common.clock import Clock
 from market_spread.metrics_aggregator.http.run_json import as_json, notes_of, series_of, sources_of, state_of, total_of
-from market_spread.metrics_aggregator.model.events import note_key
+from market_spread.metrics_aggregator.model.push_validation import note_key
 from market_spread.metrics_aggregator.model.run import News, RunState
 from market_spread.metrics_aggregator.model.store import Own, Store
 from market_spread.metrics_aggregator.prometheus_view import aggregator_view

@@ -1,3 +1,3 @@
 """What the aggregator holds: runs, their series and events, in memory and on disk."""
 
-__all__ = ["events", "history", "hlog", "intervals", "push_validation", "run", "run_files", "series", "store"]
+__all__ = ["history", "hlog", "intervals", "push_validation", "run", "run_files", "series", "store"]

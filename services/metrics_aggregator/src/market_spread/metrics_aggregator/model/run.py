@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from market_spread.common.telemetry.recorder import pushes_missing
-from market_spread.metrics_aggregator.model.events import NoteKey, NoteKind, note_key
 from market_spread.metrics_aggregator.model.history import SECOND_NS, History, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Interval, Point
-from market_spread.metrics_aggregator.model.push_validation import Measured
+from market_spread.metrics_aggregator.model.push_validation import Measured, NoteKey, NoteKind, note_key
 from market_spread.metrics_aggregator.model.series import CounterSeries, GaugeSeries, HistogramSeries, Series, SeriesId
 from market_spread.v1.limits_pb2 import RunLimits
 from market_spread.v1.metrics_pb2 import Judgement, NoteRequest, PushRequest

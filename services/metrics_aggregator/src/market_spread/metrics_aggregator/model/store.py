@@ -6,8 +6,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.errors import UnavailableError, UsageError
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.model import hlog
-from market_spread.metrics_aggregator.model.events import NOTES_MAX, check_note, note_key
-from market_spread.metrics_aggregator.model.push_validation import check_envelope, read_push
+from market_spread.metrics_aggregator.model.push_validation import check_envelope, check_note, note_key, read_push
 from market_spread.metrics_aggregator.model.run import RunState
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.series import Series, SeriesId
@@ -15,6 +14,7 @@ from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 
 SERIES_MAX = 2_000
 EPOCHS_MAX = 2_000
+NOTES_MAX = 1_000
 HISTORY_BYTES_MAX = 512 * 1024 * 1024
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from market_spread.common.config import foreign_environment, java_home
 from market_spread.common.errors import UsageError, usage_errors
-from market_spread.common.jvm.java import spark_home
+from market_spread.common.jvm.jars import spark_home
 from market_spread.common.process.service import run_main
 from market_spread.common.processes import call_on_signals
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from market_spread.common.clock import Clock, polls
 from market_spread.common.config import inherited_environment
 from market_spread.common.errors import RunVoidError, UsageError
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import Java
 from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.deploy.local.process import Child
 

@@ -15,8 +15,7 @@ import psutil
 from market_spread.common.clock import Clock, polls
 from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.schema import value_of
 from market_spread.common.words import in_columns

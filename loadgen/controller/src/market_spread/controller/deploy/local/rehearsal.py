@@ -16,8 +16,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import MarketSpreadError, UsageError
 from market_spread.common.job_contract import REJECTED_DECISIONS, TOPICS
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import find_java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.processes import family
 from market_spread.controller.deploy.local.jvms import LocalJvms, check_archives, connector_path
 from market_spread.controller.deploy.local.small_stack import small_stack

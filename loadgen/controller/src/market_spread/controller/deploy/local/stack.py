@@ -13,8 +13,7 @@ import psutil
 
 from market_spread.common.clock import Clock
 from market_spread.common.job_contract import APPLICATIONS, TOPICS
-from market_spread.common.jvm.jars import JarCache
-from market_spread.common.jvm.java import Java
+from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 from market_spread.common.processes import cpu_us_of, family, format_cpus

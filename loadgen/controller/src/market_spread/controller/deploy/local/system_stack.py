@@ -10,7 +10,7 @@ from typing import Any
 from market_spread.common.config import to_environment
 from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import REAL_TIME, TOPICS, slots_needed
-from market_spread.common.jvm.java import spark_home
+from market_spread.common.jvm.jars import spark_home
 from market_spread.common.kafka.client import KafkaBroker, Partition
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.clients.services import Addresses

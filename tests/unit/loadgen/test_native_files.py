@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.codec import Bytes2D, encode
 from market_spread.common.wire.layout import NBBO
-from market_spread.loadgen.files.native import map_native, read_native, write_native
+from market_spread.loadgen.columns import Quotes, map_native, write_native
 
 
 def quote_rows(*sequences: int) -> Bytes2D:
@@ -44,7 +44,7 @@ def test_written_messages_read_back(tmp_path_factory: pytest.TempPathFactory, pa
 
     write_native(path, (quote_rows(*part) for part in parts))
 
-    read = [int(sequence) for decoded in read_native(path, NBBO) for sequence in decoded.ints("sequence")]
+    read = [int(sequence) for quotes in Quotes.from_file(path) for sequence in quotes.sequence]
     assert read == [sequence for part in parts for sequence in part]
     assert map_native(path, NBBO).tobytes() == b"".join(quote_rows(*part).tobytes() for part in parts)
 
@@ -65,7 +65,7 @@ def test_first_malformed_message_is_named_by_file_and_byte(tmp_path: Path) -> No
     write_native(path, [rows])
 
     with pytest.raises(UsageError, match=r"nbbo\.messages has no nbbo message at byte 13750055: b'QINSM  0x"):
-        list(read_native(path, NBBO))
+        list(Quotes.from_file(path))
 
 
 def test_missing_file_and_folder_are_usage_errors(tmp_path: Path) -> None:

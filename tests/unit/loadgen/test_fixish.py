@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import NBBO, ORDER
-from market_spread.loadgen.files.fixish import Converted, convert_fixish
+from market_spread.loadgen.fixish import Converted, convert_fixish
 
 NBBO_VECTOR = bytes.fromhex(
     "0000002a 02 494e534d 32303136303930322d31353a34373a35322e303030 4033a6872b020c4a 4033b6ae7d566cf4"

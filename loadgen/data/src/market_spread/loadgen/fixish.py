@@ -16,8 +16,7 @@ import numpy.typing as npt
 from market_spread.common.errors import usage_errors
 from market_spread.common.wire.codec import Bytes2D, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, SYMBOL_ALPHABET, SYMBOL_WIDTH, Field
-from market_spread.loadgen.columns import Bools, Check, failed_any, sentence_of
-from market_spread.loadgen.files.native import map_bytes, write_native
+from market_spread.loadgen.columns import Bools, Check, failed_any, map_bytes, sentence_of, write_native
 
 _NBBO_TYPE = 2
 _NBBO_RECORD = np.dtype(

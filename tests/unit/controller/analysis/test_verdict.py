@@ -24,8 +24,7 @@ from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
-from market_spread.controller.plan.limits import VoidLimits
-from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.plan.objectives import Objectives, VoidLimits
 from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
 from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.controller.plan.state_partitions import state_partition_of

@@ -25,9 +25,8 @@ from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.preflight import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.objectives import Objectives, VoidLimits
-from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of, state_partition_of
 from market_spread.controller.plan.reading import Overrides, read_workload
-from market_spread.controller.plan.state_partitions import state_partition_of
 from market_spread.controller.plan.workload import WORKLOAD
 from market_spread.controller.views.report import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes

@@ -144,7 +144,7 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
 
 def _rehearse(jvms: LocalJvms) -> None:
     made = {archive: archive.with_suffix(f".{os.getpid()}") for archive in (jvms.job_archive, jvms.broker_archive)}
-    command = [sys.executable, "-m", "market_spread.controller.deploy.local.rehearsal", *map(str, made.values())]
+    command = [sys.executable, "-m", "market_spread.controller.deploy.local.small_stack", *map(str, made.values())]
     # Without the options that an environment gives to every JVM: they may change which classes are loaded.
     own = {"JDK_JAVA_OPTIONS": "", "SPARK_LOCAL_IP": "127.0.0.1", **jvms.job_environment}
     try:

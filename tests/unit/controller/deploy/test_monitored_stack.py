@@ -13,7 +13,7 @@ from market_spread.common.jvm.java import Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, stack
 from market_spread.controller.deploy.local.jvms import LocalJvms
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD, Workload
 from tests.support.clock import ManualClock

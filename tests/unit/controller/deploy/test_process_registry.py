@@ -15,7 +15,7 @@ from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, command, stack
 from market_spread.controller.deploy.local.command import BackgroundStack, RegisteredStack
 from market_spread.controller.deploy.local.jvms import LocalJvms
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from tests.support.clock import ManualClock

@@ -22,7 +22,7 @@ from market_spread.controller.analysis.stalls import find_stalls, parts_of, rece
 from market_spread.controller.analysis.validity import Seen, slope_per_s
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence
-from market_spread.controller.host.preflight import HostCheck
+from market_spread.controller.host.facts import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.objectives import Objectives, VoidLimits
 from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of, state_partition_of

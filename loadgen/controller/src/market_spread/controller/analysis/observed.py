@@ -15,7 +15,7 @@ from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import OF_MARKET, Words
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.clients.watch import Silence
-from market_spread.controller.host.preflight import HostCheck
+from market_spread.controller.host.facts import HostCheck
 from market_spread.controller.plan.plan import RunPlan, orders_of, path_of, quotes_of
 from market_spread.loadgen.columns import Alerts, Decisions
 from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement

@@ -19,7 +19,7 @@ from market_spread.common.job_contract import (
 from market_spread.common.load.schedule import AnyProfile, Constant
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.layout import BUCKETS_MAX
-from market_spread.controller.host.preflight import PREFLIGHTS, MachineKeys
+from market_spread.controller.host.facts import PREFLIGHTS, MachineKeys
 from market_spread.controller.plan.objectives import FALSE_STAMPS_SHARE_MAX, PERCENTILES, Limits, Objectives, VoidLimits
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.loadgen.market.parameters import REJECTED_SHARE, STATE_PARTITIONS_MAX

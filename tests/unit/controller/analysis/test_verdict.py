@@ -20,8 +20,8 @@ from market_spread.controller.analysis.observed import Observed, judge, judge_ru
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.controller.analysis.stalls import find_stalls, parts_of, received_again_us
 from market_spread.controller.analysis.validity import Seen, slope_per_s
+from market_spread.controller.clients.probe import Silence
 from market_spread.controller.clients.services import RoundTrip
-from market_spread.controller.clients.watch import Silence
 from market_spread.controller.host.facts import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
 from market_spread.controller.plan.objectives import Objectives, VoidLimits

@@ -320,8 +320,6 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str, as_json: bool
     separated by a tab; unreadable messages are reported by the sink `invalid`. Everything stops when all input is
     committed.
     """
-    from market_spread.common.jvm.jars import JarCache
-    from market_spread.common.jvm.java import find_java
     from market_spread.controller.session.pipeline import inputs_of, run_pipeline
 
     def told(line: str) -> None:
@@ -334,17 +332,7 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str, as_json: bool
         click.echo(json.dumps({"sink": sink, "value": text}) if as_json else sink.encode() + b"\t" + value)
 
     interrupt_once()
-    records = run_pipeline(
-        application,
-        mode=mode,
-        inputs=inputs_of(inputs),
-        java=find_java(java_home()),
-        jars=JarCache(),
-        clock=SystemClock(),
-        show=show,
-        say=told,
-        warn=say,
-    )
+    records = run_pipeline(application, mode=mode, inputs=inputs_of(inputs), show=show, say=told, warn=say)
     told(", ".join(f"{sink}: {count:,} records" for sink, count in records.items()))
 
 

@@ -106,9 +106,8 @@ def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[]
             return FakeStack(then, **collaborators)
 
         monkeypatch.setattr(command, "LocalStack", made)
-        BackgroundStack(tmp_path, clock=SystemClock()).bring_up(
-            workload=WORKLOAD, java=JAVA, jars=JARS, say=lambda text: None
-        )
+        monkeypatch.setattr(command, "find_java", lambda home: JAVA)
+        BackgroundStack(tmp_path, clock=SystemClock()).bring_up(workload=WORKLOAD, say=lambda text: None)
 
     return bring_up
 
@@ -117,9 +116,7 @@ def test_a_standby_is_refused_where_no_one_starts_the_lost_one_again(tmp_path: P
     workload = WORKLOAD.changed(job={"standby": 1})
 
     with pytest.raises(UsageError, match=r"job\.standby=1; after `up` no one starts a job again: leave it out"):
-        BackgroundStack(tmp_path / "up", clock=SystemClock()).bring_up(
-            workload=workload, java=JAVA, jars=JARS, say=lambda text: None
-        )
+        BackgroundStack(tmp_path / "up", clock=SystemClock()).bring_up(workload=workload, say=lambda text: None)
 
     assert not (tmp_path / "up").exists()
 

@@ -488,17 +488,14 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path, as_json:
 
     These are broker, metrics-aggregator, receiver, job and sender, with empty topics.
     """
-    from market_spread.common.jvm.jars import JarCache
-    from market_spread.common.jvm.java import find_java
     from market_spread.controller.deploy.local.command import BackgroundStack
     from market_spread.controller.plan.reading import read_workload
     from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 
     standing = BackgroundStack(folder, clock=SystemClock())
-    java, jars = find_java(java_home()), JarCache()
     served = read_workload(workload) if workload else DEFAULT_WORKLOAD
     interrupt_once()
-    standing.bring_up(workload=served, java=java, jars=jars, say=say, broker_port=port, monitored=monitored)
+    standing.bring_up(workload=served, say=say, broker_port=port, monitored=monitored)
     _show(standing, as_json=as_json)
 
 

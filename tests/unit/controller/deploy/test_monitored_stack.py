@@ -63,7 +63,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in Started.commands)
     monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
     monkeypatch.setattr(
-        stack, "local_jvms", lambda java, jars: LocalJvms(java, "connector.jar", Path("/job.jsa"), Path("/broker.jsa"))
+        stack, "local_jvms", lambda java, jars: LocalJvms(java, jars, Path("/job.jsa"), Path("/broker.jsa"))
     )
 
 

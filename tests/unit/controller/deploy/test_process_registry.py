@@ -59,7 +59,7 @@ def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypat
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in FakeChild.started)
     monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
     monkeypatch.setattr(
-        stack, "local_jvms", lambda java, jars: LocalJvms(java, "connector.jar", Path("/job.jsa"), Path("/broker.jsa"))
+        stack, "local_jvms", lambda java, jars: LocalJvms(java, jars, Path("/job.jsa"), Path("/broker.jsa"))
     )
     told: list[tuple[str, int, list[str]]] = []
 

@@ -77,14 +77,14 @@ def run_pipeline(
     if not inputs:
         wanted = " ".join(f"--input {name}=FILE" for name in sources)
         raise UsageError(f"{pipeline.name} has no input; give its sources files: {wanted}")
-    jars, lines = JarCache(), {name: path.read_bytes().splitlines() for name, path in inputs.items()}
+    lines = {name: path.read_bytes().splitlines() for name, path in inputs.items()}
     path, is_file, function = application.rpartition(":")
     file, ends = Path(path).resolve(), [*(sink.name for sink in pipeline.sinks), INVALID]
     say("starting broker and job")
     with TemporaryDirectory(prefix="market-spread-pipeline-", ignore_cleanup_errors=True) as folder:
-        jvms = local_jvms(find_java(java_home()), jars)
+        jvms = local_jvms(find_java(java_home()), JarCache())
         with small_stack(
-            Path(folder), jvms, jars, dict.fromkeys((*pipeline.ends, INVALID), 1), clock=SystemClock(),
+            Path(folder), jvms, dict.fromkeys((*pipeline.ends, INVALID), 1), clock=SystemClock(),
             broker_option=jvms.broker_option, java_options=jvms.job_options(),
             # Where Spark's workers find what the application's file imports from beside it.
             environment={"PYTHONPATH": str(file.parent)} if is_file else {},

@@ -26,7 +26,7 @@ from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.processes import family
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.jvms import LocalJvms, check_archives, connector_path
+from market_spread.controller.deploy.local.jvms import LocalJvms, check_archives
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.loadgen.market.generator import Market
@@ -58,7 +58,6 @@ class SmallStack:
 def small_stack(
     folder: Path,
     jvms: LocalJvms,
-    jars: JarCache,
     topics: Mapping[str, int],
     *,
     clock: Clock,
@@ -71,9 +70,8 @@ def small_stack(
     environment: on top of the job's; job: what its `JobConfig` has besides.
     """
     services = Services(folder, clock=clock, on_started=lambda name, pid: None)
-    broker = Broker(
-        folder=folder / "broker", java=jvms.java, jars=jars.paths("broker"), clock=clock, archive_option=broker_option
-    )
+    java, jars = jvms.java, jvms.jars.paths("broker")
+    broker = Broker(folder=folder / "broker", java=java, jars=jars, clock=clock, archive_option=broker_option)
     with ExitStack() as ending:
         ending.callback(broker.stop)
         ending.callback(services.stop, ("job",))
@@ -94,8 +92,7 @@ def small_stack(
 
 def rehearse(job_archive: Path, broker_archive: Path) -> None:
     """Write both archives. MarketSpreadError if a JVM does not start or end in time, or refuses what it wrote."""
-    java, jars, clock = find_java(java_home()), JarCache(), SystemClock()
-    jvms = LocalJvms(java, connector_path(jars), job_archive, broker_archive)
+    jvms, clock = LocalJvms(find_java(java_home()), JarCache(), job_archive, broker_archive), SystemClock()
     blocks = list(Market(MARKET.read(_MARKET), clock.unix_ns()).blocks())
     frames = {
         TOPICS.nbbo: [block.quotes.rows.tobytes() for block in blocks],
@@ -104,7 +101,7 @@ def rehearse(job_archive: Path, broker_archive: Path) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="market-spread-rehearsal-") as folder,
         small_stack(
-            Path(folder), jvms, jars, topic_partitions(1, REJECTED_DECISIONS), clock=clock,
+            Path(folder), jvms, topic_partitions(1, REJECTED_DECISIONS), clock=clock,
             broker_option=f"-XX:ArchiveClassesAtExit={broker_archive}",
             java_options=shlex.quote(f"-XX:ArchiveClassesAtExit={job_archive}"),
             master="local[3]", warm_up_batches=3,
@@ -117,7 +114,7 @@ def rehearse(job_archive: Path, broker_archive: Path) -> None:
             process.terminate()
         if psutil.wait_procs(processes, timeout=_REHEARSED_WITHIN_S)[1]:
             raise UsageError(f"a JVM did not write its archive of classes within {_REHEARSED_WITHIN_S} s")
-    check_archives(jvms, jars)
+    check_archives(jvms)
 
 
 if __name__ == "__main__":

@@ -145,3 +145,13 @@ def test_a_driver_is_started_again_when_its_standby_has_taken_over(tmp_path: Pat
     cast(Started, stack.children["job"]).running = False
     with pytest.raises(RunFailedError, match="the job ended"):
         stack.check_alive()
+
+
+def test_stolen_time_never_goes_back(tmp_path: Path) -> None:
+    machine = processes(tmp_path, monitored=False)
+
+    before, after = machine.stolen_cpu_s(), machine.stolen_cpu_s()
+
+    assert before is not None
+    assert after is not None
+    assert 0 <= before <= after

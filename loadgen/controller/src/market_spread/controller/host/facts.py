@@ -157,11 +157,6 @@ def this_machine() -> dict[str, Any]:
     }
 
 
-def stolen_cpu_s() -> float:
-    """CPU seconds that the hypervisor has given to someone else since the machine started."""
-    return psutil.cpu_times().steal
-
-
 @dataclass(frozen=True, slots=True)
 class MachineKeys:
     """What machine a workload wants."""

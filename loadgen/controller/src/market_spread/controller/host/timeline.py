@@ -16,10 +16,7 @@ from market_spread.common.errors import MarketSpreadError, usage_errors
 from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates, Values
 
 SCHEMA = pa.schema([("unix_s", pa.int64()), ("component", pa.string()), ("name", pa.string()), ("value", pa.float64())])
-_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
-_FILE_SCHEMA = pa.schema(
-    [("unix_s", pa.int64()), ("component", _DICTIONARY), ("name", _DICTIONARY), ("value", pa.float64())]
-)
+_KEY = "component", "name"
 _FLUSH_S = 5
 _CLOSE_S = 5.0
 _SECOND_NS = 1_000_000_000
@@ -185,10 +182,10 @@ class Timeline:
         """What was written. UsageError if it cannot be read."""
         kinds = (OSError, pa.ArrowException)
         with usage_errors(f"the timeline {path} cannot be read", "name the folder of another run", kinds):
-            table = pq.read_table(path).cast(_FILE_SCHEMA).unify_dictionaries().combine_chunks()
-            by_time = table.sort_by("unix_s").group_by(["component", "name"], use_threads=False)
+            table = pq.read_table(path, read_dictionary=[*_KEY]).unify_dictionaries().combine_chunks()
+            by_time = table.sort_by("unix_s").group_by([*_KEY], use_threads=False)
             of_key = by_time.aggregate([("unix_s", "list"), ("value", "list")])
-        keys = zip(of_key["component"].to_pylist(), of_key["name"].to_pylist(), strict=True)
+        keys = zip(*(of_key[name].to_pylist() for name in _KEY), strict=True)
         columns = zip(of_key["unix_s_list"], of_key["value_list"], strict=True)
         series = (Series(seconds.values.to_numpy(), values.values.to_numpy()) for seconds, values in columns)
         return Timeline(dict(zip(keys, series, strict=True)))
@@ -200,9 +197,9 @@ def write(samples: Path, path: Path, more: Iterable[Row]) -> Path:
     OSError if it cannot be written. The batches of the sampler are never all in memory.
     """
     unfinished = path.with_name(f"{path.name}.unfinished")
-    with pq.ParquetWriter(unfinished, _FILE_SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(unfinished, SCHEMA, compression="zstd") as writer:
         for batches in _gathered(samples, more):
-            writer.write_table(pa.Table.from_batches(batches).combine_chunks().cast(_FILE_SCHEMA))
+            writer.write_table(pa.Table.from_batches(batches))
     unfinished.replace(path)
     return path
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from market_spread.controller.host.counters import MachineCounters, ProcessCount
 
 SCHEMA = pa.schema([("unix_s", pa.int64()), ("component", pa.string()), ("name", pa.string()), ("value", pa.float64())])
 _KEY = "component", "name"
+_BATCHES_TOGETHER = 100  # each row group costs some kilobytes
 _FLUSH_S = 5
 _CLOSE_S = 5.0
 _SECOND_NS = 1_000_000_000
@@ -197,26 +199,17 @@ def write(samples: Path, path: Path, more: Iterable[Row]) -> Path:
     OSError if it cannot be written. The batches of the sampler are never all in memory.
     """
     unfinished = path.with_name(f"{path.name}.unfinished")
+    batches = _batches(samples, more)
     with pq.ParquetWriter(unfinished, SCHEMA, compression="zstd") as writer:
-        for batches in _gathered(samples, more):
-            writer.write_table(pa.Table.from_batches(batches))
+        while some := [*islice(batches, _BATCHES_TOGETHER)]:
+            writer.write_table(pa.Table.from_batches(some))
     unfinished.replace(path)
     return path
 
 
-def _gathered(samples: Path, more: Iterable[Row]) -> Iterator[list[pa.RecordBatch]]:
-    """The batches that are whole, some hundred at a time: each row group costs some kilobytes. Then the other rows."""
-    gathered: list[pa.RecordBatch] = []
-    try:
-        with pa.OSFile(str(samples), "rb") as file, pa.ipc.open_stream(file) as stream:
-            for batch in stream:
-                gathered.append(batch)
-                if len(gathered) >= 100:
-                    yield gathered
-                    gathered = []
-    except (OSError, pa.ArrowException):
-        pass
-    if gathered:
-        yield gathered
+def _batches(samples: Path, more: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """The batches that are whole; then the other rows."""
+    with suppress(OSError, pa.ArrowException), samples.open("rb") as file, pa.ipc.open_stream(file) as stream:
+        yield from stream
     if rows := list(more):
-        yield [batch_of(rows)]
+        yield batch_of(rows)

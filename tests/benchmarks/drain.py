@@ -15,7 +15,6 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.load.schedule import Constant
 from market_spread.common.processes import cpu_us_of, family
-from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.clients.services import Clients
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import PlannedLoad, plan_of_workload
@@ -84,7 +83,7 @@ def drains(folder: Path, changes: Mapping[str, Any], warm_up_rounds: int) -> Ite
     clients = Clients(stack.start())
     try:
         _wait_for_running_job(clients)
-        clients.start_receiving("drain", WARM_UP_ORDER_ID_MIN)
+        clients.start_receiving("drain")
         total = _send(clients, plan.initial)
         parameters = MARKET.read(plan.measured.parameters)
         driver = psutil.Process(stack.children["job"].pid)

@@ -21,8 +21,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.controller.analysis.latency import latencies_of
 from market_spread.controller.archive import histograms
-from market_spread.controller.host.sampler import Sampler
-from market_spread.controller.host.timeline import Timeline, write
+from market_spread.controller.host.timeline import Sampler, Timeline, write
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.oracle.oracle import Oracle
 

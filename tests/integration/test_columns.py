@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from market_spread.common.wire.codec import decode
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
-from market_spread.controller.plan.state_partitions import state_partition_of
+from market_spread.controller.plan.plan import state_partition_of
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.loadgen.market.symbols import universe
 from market_spread.streaming import AsOfJoin, Sink, Source, Text

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from market_spread.common.errors import RunVoidError
-from market_spread.controller.deploy.kubernetes.port_forward import Forward
+from market_spread.controller.deploy.kubernetes.api import Forward
 
 
 def echo(far: socket.socket) -> None:

@@ -16,7 +16,6 @@ from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.wire.codec import decode_ledger
-from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.clients.probe import kafka_round_trip
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
 from market_spread.controller.deploy.local.jvms import local_jvms
@@ -97,7 +96,7 @@ def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, security: K
     services = Services(tmp_path, clock=SystemClock(), on_started=lambda name, pid: None)
     try:
         with closing(Clients(started(services, broker, tmp_path))) as clients:
-            clients.start_receiving("secured", WARM_UP_ORDER_ID_MIN)
+            clients.start_receiving("secured")
             starts_ns = [send_all(clients, load) for load in (plan.initial, plan.measured)]
             clients.drain_receiver(60)
             ledger = decode_ledger(clients.ledger("secured", "alerts"))

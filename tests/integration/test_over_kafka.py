@@ -5,8 +5,6 @@ from collections import Counter
 from pathlib import Path
 from pydoc_data.topics import topics
 
-from market_spread.common.clock import SystemClock
-from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.session.pipeline import run_pipeline
 from tests.support.pipelines import named
 
@@ -25,9 +23,6 @@ def outcome(
         application,
         mode=mode,
         inputs={source: path},
-        java=find_java(),
-        jars=JarCache(),
-        clock=SystemClock(),
         show=lambda name, value: records.append((name, value)),
         say=lambda line: None,
         warn=lambda line: records.append(("warning", line.encode())),

@@ -29,7 +29,7 @@ from market_spread.common.kafka.client import KafkaBroker, Producer
 from market_spread.common.wire.layout import ALERT
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.jvms import local_jvms
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Child
 from market_spread.controller.plan.reading import read_workload
 from tests.support.buckets import bucket_of
 from tests.support.waiting import eventually

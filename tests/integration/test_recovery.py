@@ -14,7 +14,7 @@ from market_spread.common.job_contract import MODES, REAL_TIME
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.wire.codec import decode_ledger
-from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.stack import LocalStack
@@ -51,7 +51,7 @@ class Rig:
         self.addresses: Addresses = self.stack.start()
         self.clients = Clients(self.addresses)
         self.wait_for_running_job()
-        self.clients.start_receiving("recovery", WARM_UP_ORDER_ID_MIN)
+        self.clients.start_receiving("recovery")
 
     def stop(self) -> None:
         if hasattr(self, "clients"):

@@ -19,7 +19,7 @@ from market_spread.controller.analysis.observed import alerts_of
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
 from market_spread.controller.archive.self_test_record import Looked
-from market_spread.controller.plan.limits import VoidLimits
+from market_spread.controller.plan.objectives import VoidLimits
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.selftest.session import DELAY_US, NullStack, carry_out, plan_at
 from market_spread.loadgen.columns import Alerts

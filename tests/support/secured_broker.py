@@ -10,7 +10,7 @@ from market_spread.common.config import inherited_environment
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.deploy.local.broker import free_port
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Child
 from tests.support.waiting import eventually
 
 USER = "spread"

@@ -11,7 +11,6 @@ from contenders import Contender
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.wire.codec import decode_ledger
-from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.clients.services import Clients, sent_ends
 from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of, universe_of
 from market_spread.controller.plan.workload import Workload
@@ -39,7 +38,7 @@ class Rig:
     def start(self) -> None:
         """All processes, the initial quotes committed, and the job ready for orders."""
         self.clients = Clients(self.stack.start())
-        self.clients.start_receiving(RUN_ID, WARM_UP_ORDER_ID_MIN)
+        self.clients.start_receiving(RUN_ID)
         self.send(self.plan.initial)
         self._until(lambda: self.clients.job_status().phase == Phase.PHASE_RUNNING, "the job runs", _START_TIMEOUT_S)
         self.clients.drain_job(sent_ends(self._sent), _TIMEOUT_S)

@@ -21,7 +21,7 @@ from market_spread.common.errors import DeadlineError, RunFailedError
 from market_spread.common.process.service import ServiceConfig, run_main, serving
 from market_spread.common.processes import call_on_signals, cpu_us, cpu_us_of, family, set_in_handler
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Child
 from market_spread.v1.control_pb2 import (
     DescribeJobRequest,
     DescribeJobResponse,

@@ -20,15 +20,13 @@ from market_spread.controller.analysis.observed import Observed, judge, judge_ru
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.controller.analysis.stalls import find_stalls, parts_of, received_again_us
 from market_spread.controller.analysis.validity import Seen, slope_per_s
+from market_spread.controller.clients.probe import Silence
 from market_spread.controller.clients.services import RoundTrip
-from market_spread.controller.clients.watch import Silence
-from market_spread.controller.host.preflight import HostCheck
+from market_spread.controller.host.facts import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
-from market_spread.controller.plan.limits import VoidLimits
-from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of
+from market_spread.controller.plan.objectives import Objectives, VoidLimits
+from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of, state_partition_of
 from market_spread.controller.plan.reading import Overrides, read_workload
-from market_spread.controller.plan.state_partitions import state_partition_of
 from market_spread.controller.plan.workload import WORKLOAD
 from market_spread.controller.views.report import anomalies
 from market_spread.loadgen.columns import Alerts, Orders, Quotes

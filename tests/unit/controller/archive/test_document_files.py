@@ -25,9 +25,8 @@ from market_spread.controller.archive import histograms, observation
 from market_spread.controller.archive.histograms import by_second, judged_histograms
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.deploy.local.jvms import jvm_options, stable
-from market_spread.controller.host.preflight import MachineKeys
-from market_spread.controller.plan.limits import Limits, VoidLimits
-from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.host.facts import MachineKeys
+from market_spread.controller.plan.objectives import Limits, Objectives, VoidLimits
 from market_spread.controller.plan.reading import read_workload, to_yaml
 from market_spread.controller.run_folder.folder import RunFolder, State, locked
 from market_spread.loadgen.columns import Alerts

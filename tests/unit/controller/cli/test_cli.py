@@ -16,6 +16,7 @@ from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVo
 from market_spread.common.load.schedule import DURATION_S_MAX, DURATION_S_MIN, RATE_PER_S_MAX
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import NBBO, ORDER
+from market_spread.controller.cli.authoring import SYSTEMS
 from market_spread.controller.cli.main import SECTIONS, main
 from market_spread.controller.deploy.local.command import Process
 from market_spread.controller.exits import Commands, say
@@ -25,7 +26,6 @@ from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.session import execute as running
 from market_spread.controller.session.replay import plan_of_files
 from market_spread.controller.session.subprocess import RunProcess
-from market_spread.controller.templates.write import SYSTEMS
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN
 from tests.support.paths import QUICK
 from tests.support.pipelines import named

@@ -37,7 +37,7 @@ def test_every_call_names_the_topics_with_the_prefix(requests: list[Any]) -> Non
             PlannedLoad("market", {}), pb.StartSendingRequest(run_id="r", linger_us=1, frame_messages=1)
         )
         clients.describe_topics()
-        clients.start_receiving("r", 1)
+        clients.start_receiving("r")
 
     sending, describing, receiving = requests
     assert (sending.nbbo_topic, sending.orders_topic) == ("trial.nbbo", "trial.orders")

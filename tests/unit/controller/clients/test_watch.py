@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from market_spread.common.clock import SystemClock
-from market_spread.controller.clients import watch as watching
-from market_spread.controller.clients.watch import Silence, Watch
+from market_spread.controller.clients import probe
+from market_spread.controller.clients.probe import Silence, Watch
 from tests.support.clock import ManualClock
 
 SECOND_NS = 1_000_000_000
@@ -74,8 +74,8 @@ def test_a_broker_is_silent_from_when_it_was_seen_to_owe_an_answer(clock: Manual
 
 
 def test_a_broker_that_was_sent_nothing_is_silent_while_it_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "_BROKER_EVERY_S", 0.0)
-    monkeypatch.setattr(watching, "SILENCE_NS_MIN", 1)
+    monkeypatch.setattr(probe, "_BROKER_EVERY_S", 0.0)
+    monkeypatch.setattr(probe, "SILENCE_NS_MIN", 1)
     asked, answer = threading.Event(), threading.Event()
     watch = Watch(clock=SystemClock())
 

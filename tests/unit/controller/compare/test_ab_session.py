@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.controller.cli.authoring import write as write_template
 from market_spread.controller.compare.ab_session import ARMS, TakingTurns, order_of
 from market_spread.controller.compare.runs import Place, read_place
 from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.session.subprocess import CarryOut
-from market_spread.controller.templates.write import write as write_template
 from tests.support.clock import ManualClock
 from tests.unit.controller.compare.run_fixtures import write_run
 

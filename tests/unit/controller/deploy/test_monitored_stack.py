@@ -12,7 +12,7 @@ from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, stack
 from market_spread.controller.deploy.local.jvms import LocalJvms
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD, Workload
 from tests.support.clock import ManualClock
@@ -62,7 +62,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in Started.commands)
     monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
     monkeypatch.setattr(
-        stack, "local_jvms", lambda java, jars: LocalJvms(java, "connector.jar", Path("/job.jsa"), Path("/broker.jsa"))
+        stack, "local_jvms", lambda java, jars: LocalJvms(java, jars, Path("/job.jsa"), Path("/broker.jsa"))
     )
 
 
@@ -144,3 +144,13 @@ def test_a_driver_is_started_again_when_its_standby_has_taken_over(tmp_path: Pat
     cast(Started, stack.children["job"]).running = False
     with pytest.raises(RunFailedError, match="the job ended"):
         stack.check_alive()
+
+
+def test_stolen_time_never_goes_back(tmp_path: Path) -> None:
+    machine = processes(tmp_path, monitored=False)
+
+    before, after = machine.stolen_cpu_s(), machine.stolen_cpu_s()
+
+    assert before is not None
+    assert after is not None
+    assert 0 <= before <= after

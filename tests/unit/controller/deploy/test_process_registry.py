@@ -14,7 +14,7 @@ from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, command, stack
 from market_spread.controller.deploy.local.command import BackgroundStack, RegisteredStack
 from market_spread.controller.deploy.local.jvms import LocalJvms
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from tests.support.clock import ManualClock
@@ -58,7 +58,7 @@ def test_each_process_is_told_as_soon_as_it_is_started(tmp_path: Path, monkeypat
     monkeypatch.setattr(broker, "_accepts_connections", lambda port: "broker" in FakeChild.started)
     monkeypatch.setattr(KafkaBroker, "create_topics", lambda kafka, topics, appended: None)
     monkeypatch.setattr(
-        stack, "local_jvms", lambda java, jars: LocalJvms(java, "connector.jar", Path("/job.jsa"), Path("/broker.jsa"))
+        stack, "local_jvms", lambda java, jars: LocalJvms(java, jars, Path("/job.jsa"), Path("/broker.jsa"))
     )
     told: list[tuple[str, int, list[str]]] = []
 
@@ -105,9 +105,8 @@ def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[]
             return FakeStack(then, **collaborators)
 
         monkeypatch.setattr(command, "LocalStack", made)
-        BackgroundStack(tmp_path, clock=SystemClock()).bring_up(
-            workload=WORKLOAD, java=JAVA, jars=JARS, say=lambda text: None
-        )
+        monkeypatch.setattr(command, "find_java", lambda home: JAVA)
+        BackgroundStack(tmp_path, clock=SystemClock()).bring_up(workload=WORKLOAD, say=lambda text: None)
 
     return bring_up
 
@@ -116,9 +115,7 @@ def test_a_standby_is_refused_where_no_one_starts_the_lost_one_again(tmp_path: P
     workload = WORKLOAD.changed(job={"standby": 1})
 
     with pytest.raises(UsageError, match=r"job\.standby=1; after `up` no one starts a job again: leave it out"):
-        BackgroundStack(tmp_path / "up", clock=SystemClock()).bring_up(
-            workload=workload, java=JAVA, jars=JARS, say=lambda text: None
-        )
+        BackgroundStack(tmp_path / "up", clock=SystemClock()).bring_up(workload=workload, say=lambda text: None)
 
     assert not (tmp_path / "up").exists()
 

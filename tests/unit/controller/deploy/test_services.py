@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.deploy.local.process import Child
-from market_spread.controller.deploy.local.services import Services
+from market_spread.controller.deploy.local.services import Child, Services
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from tests.support.clock import ManualClock
 

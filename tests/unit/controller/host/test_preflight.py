@@ -6,8 +6,7 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.common.processes import format_cpus
-from market_spread.controller.host.facts import Host
-from market_spread.controller.host.preflight import MACHINE_CHECKS, HostCheck, MachineKeys, check_host, require_passed
+from market_spread.controller.host.facts import MACHINE_CHECKS, Host, HostCheck, MachineKeys, check_host, require_passed
 
 CPU = """\
 processor\t: {number}

@@ -11,8 +11,7 @@ from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.host import timeline
 from market_spread.controller.host.counters import MachineCounters, ProcessCounters, Rates, sign_of_run
-from market_spread.controller.host.sampler import SCHEMA, Sampler
-from market_spread.controller.host.timeline import Timeline
+from market_spread.controller.host.timeline import SCHEMA, Sampler, Timeline
 from tests.support.clock import ManualClock
 
 STAT = "42 (a (name)) S 1 42 42 0 -1 0 10 0 {faults} 0 {user} {system} 0 0 20 0 {threads} 0 100 4096 250 0\n"

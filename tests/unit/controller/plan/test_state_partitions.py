@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from market_spread.controller.plan.plan import plan_of_workload, quotes_of, universe_of
+from market_spread.controller.plan.plan import path_of, plan_of_workload, quotes_of, state_partition_of, universe_of
 from market_spread.controller.plan.reading import read_workload
-from market_spread.controller.plan.state_partitions import path_of, state_partition_of
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD, Workload
 from market_spread.loadgen.market.symbols import universe
 from tests.support.paths import QUICK

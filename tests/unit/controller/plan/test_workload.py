@@ -7,9 +7,8 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.common.load.schedule import Burst, Constant, Ramp, Steps
-from market_spread.controller.host.preflight import MachineKeys
-from market_spread.controller.plan.limits import Limits, VoidLimits
-from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.host.facts import MachineKeys
+from market_spread.controller.plan.objectives import Limits, Objectives, VoidLimits
 from market_spread.controller.plan.reading import Overrides, overridden, read_workload
 from market_spread.controller.plan.workload import (
     FrameKeys,

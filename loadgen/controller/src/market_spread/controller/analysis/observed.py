@@ -13,11 +13,10 @@ from market_spread.common.wire.codec import decode_ledger
 from market_spread.common.wire.layout import DECISION, WARM_UP_ORDER_ID_MIN
 from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import OF_MARKET, Words
+from market_spread.controller.clients.probe import Silence
 from market_spread.controller.clients.services import RoundTrip
-from market_spread.controller.clients.watch import Silence
-from market_spread.controller.host.preflight import HostCheck
-from market_spread.controller.plan.plan import RunPlan, orders_of, quotes_of
-from market_spread.controller.plan.state_partitions import path_of
+from market_spread.controller.host.facts import HostCheck
+from market_spread.controller.plan.plan import RunPlan, orders_of, path_of, quotes_of
 from market_spread.loadgen.columns import Alerts, Decisions
 from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle

@@ -12,9 +12,8 @@ from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
 from market_spread.controller.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
 from market_spread.controller.analysis.observed import Observed, replays_of
-from market_spread.controller.clients.watch import Silence
-from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.plan.state_partitions import path_of
+from market_spread.controller.clients.probe import Silence
+from market_spread.controller.plan.plan import RunPlan, path_of
 from market_spread.controller.plan.workload import run_limits
 from market_spread.loadgen.columns import Alerts, Bools, symbol_codes
 from market_spread.loadgen.oracle.oracle import read_again

@@ -15,7 +15,7 @@ from market_spread.controller.analysis.evidence import Criterion, Evidence
 from market_spread.controller.analysis.latency import stages_us
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.clients.services import RoundTrip
-from market_spread.controller.plan.limits import FALSE_STAMPS_SHARE_MAX
+from market_spread.controller.plan.objectives import FALSE_STAMPS_SHARE_MAX
 from market_spread.loadgen.columns import Alerts, Bools
 
 # Of fewer alerts the share is less than one, so that a single one would decide, which the slewing of a clock makes.

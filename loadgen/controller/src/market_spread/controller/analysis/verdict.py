@@ -20,11 +20,10 @@ from market_spread.controller.analysis.stalls import longest_pause_us, outage_of
 from market_spread.controller.analysis.stamps import stamps
 from market_spread.controller.analysis.steadiness import Unsteady
 from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of, late_frames, validity
-from market_spread.controller.clients.watch import Silence
+from market_spread.controller.clients.probe import Silence
 from market_spread.controller.host.facts import this_machine
 from market_spread.controller.plan.objectives import PERCENTILES
-from market_spread.controller.plan.plan import RunPlan, universe_of
-from market_spread.controller.plan.state_partitions import state_partition_of
+from market_spread.controller.plan.plan import RunPlan, state_partition_of, universe_of
 from market_spread.controller.statistics.intervals import intervals_and_clusters
 from market_spread.loadgen.columns import Bools, Texts
 from market_spread.loadgen.oracle.decisions import FAULTS as DECISION_FAULTS

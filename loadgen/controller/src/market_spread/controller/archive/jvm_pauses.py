@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from market_spread.controller.host.sampler import Row
+from market_spread.controller.host.timeline import Row
 
 _PAUSE = re.compile(r"^\[(\d+)ms\].*GC\(\d+\) Pause .+? \d+[KMG]->\d+[KMG]\(\d+[KMG]\) ([\d.]+)ms$")
 _SAFEPOINT = re.compile(r"^\[(\d+)ms\].*Safepoint \"(\w+)\".* Total: +(\d+) ns$")

@@ -319,7 +319,6 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str, as_json: bool
     separated by a tab; unreadable messages are reported by the sink `invalid`. Everything stops when all input is
     committed.
     """
-    from market_spread.common.jvm.jars import JarCache, find_java
     from market_spread.controller.session.pipeline import inputs_of, run_pipeline
 
     def told(line: str) -> None:
@@ -332,17 +331,7 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str, as_json: bool
         click.echo(json.dumps({"sink": sink, "value": text}) if as_json else sink.encode() + b"\t" + value)
 
     interrupt_once()
-    records = run_pipeline(
-        application,
-        mode=mode,
-        inputs=inputs_of(inputs),
-        java=find_java(java_home()),
-        jars=JarCache(),
-        clock=SystemClock(),
-        show=show,
-        say=told,
-        warn=say,
-    )
+    records = run_pipeline(application, mode=mode, inputs=inputs_of(inputs), show=show, say=told, warn=say)
     told(", ".join(f"{sink}: {count:,} records" for sink, count in records.items()))
 
 
@@ -498,16 +487,14 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path, as_json:
 
     These are broker, metrics-aggregator, receiver, job and sender, with empty topics.
     """
-    from market_spread.common.jvm.jars import JarCache, find_java
     from market_spread.controller.deploy.local.command import BackgroundStack
     from market_spread.controller.plan.reading import read_workload
     from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 
     standing = BackgroundStack(folder, clock=SystemClock())
-    java, jars = find_java(java_home()), JarCache()
     served = read_workload(workload) if workload else DEFAULT_WORKLOAD
     interrupt_once()
-    standing.bring_up(workload=served, java=java, jars=jars, say=say, broker_port=port, monitored=monitored)
+    standing.bring_up(workload=served, say=say, broker_port=port, monitored=monitored)
     _show(standing, as_json=as_json)
 
 

@@ -1,3 +1,3 @@
 """The controller's side of gRPC: job, senders, receivers, probes."""
 
-__all__ = ["probe", "services", "watch"]
+__all__ = ["probe", "services"]

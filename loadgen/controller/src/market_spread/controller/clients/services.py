@@ -15,6 +15,7 @@ from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVo
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to, partition_offsets
 from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS, Topics
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
+from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders, with_standby
 from market_spread.controller.plan.plan import PlannedLoad
 from market_spread.v1 import control_pb2 as pb
@@ -263,20 +264,19 @@ class Clients(JobClient):
             request = pb.DescribeTopicsRequest(topics=filter(None, ours), nbbo_topic=its.nbbo)
         return _call("sender", self._senders[0].DescribeTopics, request, 60)
 
-    def start_receiving(self, run_id: str, warm_up_order_id_min: int, begin: Iterable[pb.PartitionOffset] = ()) -> None:
-        """Begin the ledger of a run; it takes what comes after the offsets, or all that the topics hold."""
-        self.start_receiving_by(
-            pb.StartReceivingRequest(
-                run_id=run_id,
-                alerts_topic=self.topics.alerts,
-                invalid_topic=self.topics.invalid,
-                decisions_topic=self._decisions_topic,
-                warm_up_order_id_min=warm_up_order_id_min,
-                begin=begin,
-            )
-        )
+    def start_receiving(
+        self, run_id: str, begin: Iterable[pb.PartitionOffset] = (), system: pb.StartReceivingRequest | None = None
+    ) -> None:
+        """Begin the ledger of a run; it takes what comes after the offsets, or all that the topics hold.
 
-    def start_receiving_by(self, request: pb.StartReceivingRequest) -> None:
+        system: its inputs and outputs, in place of the topics of the market.
+        """
+        its = self.topics
+        request = pb.StartReceivingRequest(
+            run_id=run_id, invalid_topic=its.invalid, warm_up_order_id_min=WARM_UP_ORDER_ID_MIN, begin=begin
+        )
+        market = pb.StartReceivingRequest(alerts_topic=its.alerts, decisions_topic=self._decisions_topic)
+        request.MergeFrom(system or market)
         _call("receiver", self._receiver.Start, request, 30)
 
     def receiver_status(self) -> pb.ReceiverStatusResponse:

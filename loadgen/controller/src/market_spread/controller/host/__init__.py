@@ -1,3 +1,3 @@
 """The machine: what it is, whether it will do, what it was busy with."""
 
-__all__ = ["counters", "facts", "preflight", "sampler", "timeline"]
+__all__ = ["counters", "facts", "timeline"]

@@ -1,3 +1,3 @@
 """From a workload to what is sent, asked for and tolerated."""
 
-__all__ = ["limits", "objectives", "plan", "reading", "state_partitions", "system", "workload"]
+__all__ = ["objectives", "plan", "reading", "system", "workload"]

@@ -1,4 +1,7 @@
-"""The plan of a run: which loads are sent in which order, from a workload or from recorded files."""
+"""The plan of a run: which loads are sent in which order, from a workload or from recorded files.
+
+Also in which partitions a symbol is: for latencies by partition, and for what comes in order.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,16 +10,20 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from market_spread.common.errors import UsageError
+from market_spread.common.job_contract import MICRO_BATCH
 from market_spread.common.load.schedule import AnyProfile, Constant
 from market_spread.common.load.source import AnyLoad, Load, RecordLoad, find_source
 from market_spread.common.user_functions import load_function
-from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.codec import Int64s
+from market_spread.common.wire.layout import SYMBOL_WIDTH, WARM_UP_ORDER_ID_MIN
 from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.plan.workload import Workload
-from market_spread.loadgen.columns import Orders, Quotes, write_native
+from market_spread.loadgen.columns import Orders, Quotes, Texts, symbol_codes, write_native
 from market_spread.loadgen.market.parameters import MARKET, SEQUENCE_MAX, MarketParameters, Phase
-from market_spread.loadgen.market.symbols import Universe, universe
+from market_spread.loadgen.market.symbols import Universe, buckets_of, state_partitions_of, universe
 from market_spread.loadgen.messages import MESSAGES, MessageParameters
 from market_spread.loadgen.recorded import Recorded
 
@@ -130,6 +137,27 @@ class RunPlan:
 def universe_of(workload: Workload) -> Universe:
     """The symbols of a workload's market; the same in either mode, so that both get the same messages."""
     return universe(workload.market.symbols, workload.market.partitions, workload.state_partitions)
+
+
+def state_partition_of(symbols: Texts, workload: Workload) -> Int64s:
+    """The state partition of each symbol, int64 (n,).
+
+    Real-Time Mode groups by the symbol as it stands in the message, blanks included. Micro-batch mode groups by the
+    Kafka partition, as a number chosen such that partition p is in the state partition p % partitions
+    (streaming/modes/micro_batch/as_of_join.py).
+    """
+    return path_of(symbols, workload) % workload.state_partitions
+
+
+def path_of(symbols: Texts, workload: Workload) -> Int64s:
+    """A number for each symbol (n,): orders of one come through the same partitions of topic and state, so in order.
+
+    It is that of its bucket times the partitions of the state, and its partition of the state.
+    """
+    cells = symbol_codes(symbols).view(np.uint8).reshape(-1, 8)[:, :SYMBOL_WIDTH]
+    partitions, bucket = workload.state_partitions, buckets_of(cells, workload.market.partitions)
+    is_by_bucket = workload.job.mode == MICRO_BATCH
+    return bucket * partitions + (bucket % partitions if is_by_bucket else state_partitions_of(cells, partitions))
 
 
 def plan_of_workload(workload: Workload) -> RunPlan:

@@ -10,7 +10,7 @@ import yaml
 from market_spread.common.errors import UsageError
 from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
 from market_spread.common.schema import Schema
-from market_spread.controller.plan.limits import Limits
+from market_spread.controller.plan.objectives import Limits
 from market_spread.controller.plan.system import SYSTEM_WORKLOAD, SystemWorkload, resolved
 from market_spread.controller.plan.workload import WORKLOAD, Workload
 from market_spread.loadgen.recorded import RECORDED, Recorded

@@ -19,9 +19,8 @@ from market_spread.common.job_contract import (
 from market_spread.common.load.schedule import AnyProfile, Constant
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.layout import BUCKETS_MAX
-from market_spread.controller.host.preflight import PREFLIGHTS, MachineKeys
-from market_spread.controller.plan.limits import FALSE_STAMPS_SHARE_MAX, Limits, VoidLimits
-from market_spread.controller.plan.objectives import PERCENTILES, Objectives
+from market_spread.controller.host.facts import PREFLIGHTS, MachineKeys
+from market_spread.controller.plan.objectives import FALSE_STAMPS_SHARE_MAX, PERCENTILES, Limits, Objectives, VoidLimits
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.loadgen.market.parameters import REJECTED_SHARE, STATE_PARTITIONS_MAX
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count

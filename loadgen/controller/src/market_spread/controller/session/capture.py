@@ -22,9 +22,8 @@ from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.host import timeline
 from market_spread.controller.host.counters import MachineCounters, sign_of_run
-from market_spread.controller.host.facts import Host, this_machine
-from market_spread.controller.host.preflight import HostCheck, check_host, require_passed
-from market_spread.controller.host.sampler import Row, Sampler
+from market_spread.controller.host.facts import Host, HostCheck, check_host, require_passed, this_machine
+from market_spread.controller.host.timeline import Row, Sampler
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.reading import to_yaml
 from market_spread.controller.plan.system import SystemWorkload

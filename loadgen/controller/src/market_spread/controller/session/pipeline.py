@@ -5,10 +5,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import SystemClock
+from market_spread.common.config import java_home
 from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slots_needed
-from market_spread.common.jvm.jars import JarCache, Java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.small_stack import small_stack
 from market_spread.streaming import PipelineError
@@ -17,8 +18,6 @@ from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, remarks
 
 _PROCESSED_WITHIN_S = 600.0
-
-Show = Callable[[str, bytes], None]
 
 
 def describe(application: str) -> tuple[dict[str, Any], str]:
@@ -59,20 +58,15 @@ def run_pipeline(
     *,
     mode: str,
     inputs: Mapping[str, Path],
-    java: Java,
-    jars: JarCache,
-    clock: Clock,
-    show: Show,
+    show: Callable[[str, bytes], None],
     say: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> dict[str, int]:
     """Run a pipeline on files, each line a message of a source, until all is committed; everything is ended then.
 
-    Returns how many records each sink, and `invalid`, got.
-
-    show: told the sink (or `invalid`) and the value of each record that leaves; say: of the progress; warn: of what may
-    be missing from the output. UsageError for an input that is not
-    there or whose source is not, PipelineError for a pipeline that cannot run, RunFailedError if the job fails.
+    Returns how many records each sink, and `invalid`, got. show: told the sink (or `invalid`) and the value of each
+    record that leaves; say: of the progress; warn: of what may be missing from the output. UsageError for an input that
+    is not there or whose source is not, PipelineError for a pipeline that cannot run, RunFailedError if the job fails.
     """
     pipeline = find_checked(application)
     check(pipeline, mode)
@@ -87,9 +81,9 @@ def run_pipeline(
     file, ends = Path(path).resolve(), [*(sink.name for sink in pipeline.sinks), INVALID]
     say("starting broker and job")
     with TemporaryDirectory(prefix="market-spread-pipeline-", ignore_cleanup_errors=True) as folder:
-        jvms = local_jvms(java, jars)
+        jvms = local_jvms(find_java(java_home()), JarCache())
         with small_stack(
-            Path(folder), jvms, jars, dict.fromkeys((*pipeline.ends, INVALID), 1), clock=clock,
+            Path(folder), jvms, dict.fromkeys((*pipeline.ends, INVALID), 1), clock=SystemClock(),
             broker_option=jvms.broker_option, java_options=jvms.job_options(),
             # Where Spark's workers find what the application's file imports from beside it.
             environment={"PYTHONPATH": str(file.parent)} if is_file else {},

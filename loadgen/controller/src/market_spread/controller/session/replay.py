@@ -12,7 +12,7 @@ from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.exits import say
-from market_spread.controller.plan.limits import DRIFT_SHARE_MAX, MS_MAX, Limits, VoidLimits
+from market_spread.controller.plan.objectives import DRIFT_SHARE_MAX, MS_MAX, Limits, VoidLimits
 from market_spread.controller.plan.plan import PlannedLoad, RunPlan
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.session.execute import carry_out

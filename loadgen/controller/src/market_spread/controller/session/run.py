@@ -13,12 +13,11 @@ import psutil
 from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunVoidError, UsageError
 from market_spread.common.job_contract import ALL_DECISIONS
-from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.analysis.cpu import LOOKS_MAX, CpuReading
 from market_spread.controller.analysis.evidence import WORDS
 from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
+from market_spread.controller.clients.probe import Watch
 from market_spread.controller.clients.services import JOB_STARTS_WITHIN_S, Addresses, Clients, Partition, sent_ends
-from market_spread.controller.clients.watch import Watch
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
@@ -102,7 +101,7 @@ class Run:
         warm-up's load comes while it works these off, so that what they warm up is what a full batch does.
         """
         if self.environment.is_new:
-            clients.start_receiving(self.run_id, WARM_UP_ORDER_ID_MIN)
+            clients.start_receiving(self.run_id)
         else:
             self._begin_behind(clients, observed)
         self._send("initial", clients, observed, "loading the initial quotes")
@@ -124,7 +123,7 @@ class Run:
         held = self._end_others(clients, observed, sources)
         self.plan = self.plan.behind(held.newest_sequence)
         outputs = [end for end in held.ends if end.topic not in sources]
-        clients.start_receiving(self.run_id, WARM_UP_ORDER_ID_MIN, outputs)
+        clients.start_receiving(self.run_id, outputs)
 
     def _end_others(
         self, clients: Clients, observed: Observed, sources: Mapping[str, int], topics: Sequence[str] = ()

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from market_spread.common.errors import RunFailedError, UsageError
 from market_spread.common.processes import call_on_signals
-from market_spread.controller.deploy.local.process import ending_with_parent
+from market_spread.controller.deploy.local.services import ending_with_parent
 
 _STANDARD_ERROR = 2
 

@@ -49,18 +49,13 @@ class SystemRun(Run):
             sources = {each.topic: each.partitions for each in workload.input}
             self._end_others(clients, observed, sources, topics)
         self._begin, before = self._kafka.end_offsets(topics), observed.sent_before
-        clients.start_receiving_by(
-            StartReceivingRequest(
-                run_id=self.run_id,
-                invalid_topic=addresses.topics.invalid,
-                warm_up_order_id_min=WARM_UP_ORDER_ID_MIN,
-                begin=partition_offsets(self._begin),
-                inputs=[
-                    MatchedTopic(topic=it.topic, finds_json=FINDS.to_json(workload.finds(it))) for it in workload.input
-                ],
-                outputs=[MatchedTopic(topic=it.topic, finds_json=FINDS.to_json(it.finds)) for it in outputs],
-            )
+        matched = StartReceivingRequest(
+            inputs=[
+                MatchedTopic(topic=it.topic, finds_json=FINDS.to_json(workload.finds(it))) for it in workload.input
+            ],
+            outputs=[MatchedTopic(topic=it.topic, finds_json=FINDS.to_json(it.finds)) for it in outputs],
         )
+        clients.start_receiving(self.run_id, partition_offsets(self._begin), matched)
         # A pipeline begins with short batches, which last until there was something to warm up with.
         clients.wait_for_job(self._starting, or_first_batch=workload.system.kind == PIPELINE)
         self.on_ready(addresses)

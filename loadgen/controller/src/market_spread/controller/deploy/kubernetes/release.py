@@ -12,8 +12,7 @@ from market_spread.common.job_contract import APPLICATIONS, BATCH_S_DEFAULT, REA
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment, slots_of
-from market_spread.controller.deploy.kubernetes.api import Cluster, Pod
-from market_spread.controller.deploy.kubernetes.port_forward import Forward
+from market_spread.controller.deploy.kubernetes.api import Cluster, Forward, Pod
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.system import PIPELINE, SystemWorkload
 from market_spread.controller.plan.workload import JIT_AUTO, Workload

@@ -1,3 +1,3 @@
 """The processes of a run on this machine."""
 
-__all__ = ["broker", "command", "jvms", "process", "services", "small_stack", "stack", "system_stack"]
+__all__ = ["broker", "command", "jvms", "services", "small_stack", "stack", "system_stack"]

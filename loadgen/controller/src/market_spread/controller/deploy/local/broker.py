@@ -14,7 +14,7 @@ from market_spread.common.config import inherited_environment
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.jvm.jars import Java
 from market_spread.controller.archive.jvm_pauses import log_option
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Child
 
 START_TIMEOUT_S = 60
 MESSAGE_BYTES_MAX = 8 * 1024 * 1024

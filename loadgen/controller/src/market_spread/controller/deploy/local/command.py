@@ -13,9 +13,10 @@ from typing import Any
 import psutil
 
 from market_spread.common.clock import Clock, polls
+from market_spread.common.config import java_home
 from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import MarketSpreadError, RunFailedError, UsageError
-from market_spread.common.jvm.jars import JarCache, Java
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.schema import value_of
 from market_spread.common.words import in_columns
@@ -132,8 +133,6 @@ class BackgroundStack:
         self,
         *,
         workload: Workload,
-        java: Java,
-        jars: JarCache,
         say: Callable[[str], None],
         broker_port: int = 0,
         monitored: bool = False,
@@ -145,6 +144,7 @@ class BackgroundStack:
         """
         if workload.job.standby:
             raise UsageError("job.standby=1; after `up` no one starts a job again: leave it out of the workload")
+        java = find_java(java_home())
         with self._alone():
             self._require_down()
             say("starting broker, metrics-aggregator, receiver, job and sender")
@@ -159,8 +159,8 @@ class BackgroundStack:
                     RegisteredStack(folder, None, tuple(started)).write(self._path)
 
             stack = LocalStack(
-                folder=folder, java=java, jars=jars, workload=workload, clock=self._clock, broker_port=broker_port,
-                monitored=monitored, on_started=remember, outlives_parent=True,
+                folder=folder, java=java, jars=JarCache(), workload=workload, clock=self._clock,
+                broker_port=broker_port, monitored=monitored, on_started=remember, outlives_parent=True,
             )  # fmt: skip
             try:
                 addresses = stack.start()

@@ -38,15 +38,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LocalJvms:
-    """What the JVMs of broker and job are started with. Each reads its archive, unless a jar has changed since.
-
-    class_path: of Spark's Kafka connector; in a job's it comes before Spark's own jars.
-    """
+    """What the JVMs of broker and job are started with. Each reads its archive, unless a jar has changed since."""
 
     java: Java
-    class_path: str
+    jars: JarCache
     job_archive: Path
     broker_archive: Path
+
+    @property
+    def class_path(self) -> str:
+        """Of Spark's Kafka connector; in a job's it comes before Spark's own jars."""
+        return os.pathsep.join(map(str, self.jars.paths("connector")))
 
     @property
     def job_environment(self) -> dict[str, str]:
@@ -61,11 +63,6 @@ class LocalJvms:
     @property
     def broker_option(self) -> str:
         return f"-XX:SharedArchiveFile={self.broker_archive}"
-
-
-def connector_path(jars: JarCache) -> str:
-    """The class path of Spark's Kafka connector."""
-    return os.pathsep.join(str(path) for path in jars.paths("connector"))
 
 
 def local_jvms(
@@ -84,11 +81,11 @@ def local_jvms(
     """
     folder = folder or home_folder("class-archives")
     key = _key(java, [*jars.paths("connector"), *jars.paths("broker"), *_jars_of_spark()])
-    jvms = LocalJvms(java, connector_path(jars), folder / f"{key}.job.jsa", folder / f"{key}.broker.jsa")
+    jvms = LocalJvms(java, jars, folder / f"{key}.job.jsa", folder / f"{key}.broker.jsa")
     archives = (jvms.job_archive, jvms.broker_archive)
     if checked and all(archive.exists() for archive in archives):
         try:
-            check_archives(jvms, jars)
+            check_archives(jvms)
         except UsageError as error:
             _log.warning("%s; the archives are made again", error)
             for archive in archives:
@@ -104,15 +101,15 @@ def local_jvms(
     return jvms
 
 
-def check_archives(jvms: LocalJvms, jars: JarCache) -> None:
-    """UsageError if a JVM with these jars refuses an archive, or does not answer.
+def check_archives(jvms: LocalJvms) -> None:
+    """UsageError if a JVM refuses an archive, or does not answer.
 
     A broker or job with such an archive would only start slower, and say nothing.
     """
     of_spark = _jars_of_spark()
     logging_first = [jar for jar in of_spark if jar.name.startswith("slf4j-api-")]  # as Spark's launcher has it
-    of_job = [*jars.paths("connector"), *logging_first, *of_spark]
-    for archive, paths in ((jvms.job_archive, of_job), (jvms.broker_archive, jars.paths("broker"))):
+    of_job = [*jvms.jars.paths("connector"), *logging_first, *of_spark]
+    for archive, paths in ((jvms.job_archive, of_job), (jvms.broker_archive, jvms.jars.paths("broker"))):
         options = ("-Xshare:on", "-XX:+VerifySharedSpaces", f"-XX:SharedArchiveFile={archive}")
         command = [str(jvms.java.executable), *options, "-cp", os.pathsep.join(map(str, paths)), "-version"]
         with usage_errors(f"{archive} cannot be checked", kinds=(OSError, subprocess.SubprocessError)):
@@ -143,7 +140,7 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
 
 def _rehearse(jvms: LocalJvms) -> None:
     made = {archive: archive.with_suffix(f".{os.getpid()}") for archive in (jvms.job_archive, jvms.broker_archive)}
-    command = [sys.executable, "-m", "market_spread.controller.deploy.local.rehearsal", *map(str, made.values())]
+    command = [sys.executable, "-m", "market_spread.controller.deploy.local.small_stack", *map(str, made.values())]
     # Without the options that an environment gives to every JVM: they may change which classes are loaded.
     own = {"JDK_JAVA_OPTIONS": "", "SPARK_LOCAL_IP": "127.0.0.1", **jvms.job_environment}
     try:

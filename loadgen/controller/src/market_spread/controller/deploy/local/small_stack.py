@@ -1,21 +1,40 @@
-"""A broker and a job alone, for some messages: pipelines run on files by it, and JVMs rehearse."""
+"""A broker and a job alone, for some messages: pipelines run on files by it, and JVMs rehearse.
 
+A rehearsal writes archives of the classes that both JVMs have loaded when they end. Its messages are real ones, so that
+these have what every later life loads: also what Spark's Real-Time Mode, its Kafka connector and its state store make.
+Usage: python -m market_spread.controller.deploy.local.small_stack JOB_ARCHIVE BROKER_ARCHIVE
+"""
+
+import shlex
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from market_spread.common.clock import Clock
-from market_spread.common.jvm.jars import JarCache
+import psutil
+
+from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.config import java_home
+from market_spread.common.errors import MarketSpreadError, UsageError
+from market_spread.common.job_contract import REJECTED_DECISIONS, TOPICS
+from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.processes import family
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.jvms import LocalJvms
+from market_spread.controller.deploy.local.jvms import LocalJvms, check_archives
 from market_spread.controller.deploy.local.services import Services
+from market_spread.controller.deploy.topics import topic_partitions
+from market_spread.loadgen.market.generator import Market
+from market_spread.loadgen.market.parameters import MARKET
 from market_spread.streaming.driver.config import JobConfig
 
 _WRITTEN_WITHIN_S = 30.0
+_REHEARSED_WITHIN_S = 120
+_MARKET = {"seed": 1, "buckets": 1, "profile": {"profile": "constant", "messages_per_s": 20_000, "duration_s": 1}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +57,6 @@ class SmallStack:
 def small_stack(
     folder: Path,
     jvms: LocalJvms,
-    jars: JarCache,
     topics: Mapping[str, int],
     *,
     clock: Clock,
@@ -51,9 +69,8 @@ def small_stack(
     environment: on top of the job's; job: what its `JobConfig` has besides.
     """
     services = Services(folder, clock=clock, on_started=lambda name, pid: None)
-    broker = Broker(
-        folder=folder / "broker", java=jvms.java, jars=jars.paths("broker"), clock=clock, archive_option=broker_option
-    )
+    java, jars = jvms.java, jvms.jars.paths("broker")
+    broker = Broker(folder=folder / "broker", java=java, jars=jars, clock=clock, archive_option=broker_option)
     with ExitStack() as ending:
         ending.callback(broker.stop)
         ending.callback(services.stop, ("job",))
@@ -70,3 +87,37 @@ def small_stack(
         kafka.create_topics(topics)
         client = ending.enter_context(closing(JobClient(f"127.0.0.1:{services.ports('job')['grpc']}")))
         yield SmallStack(kafka, client, services, broker_pid)
+
+
+def rehearse(job_archive: Path, broker_archive: Path) -> None:
+    """Write both archives. MarketSpreadError if a JVM does not start or end in time, or refuses what it wrote."""
+    jvms, clock = LocalJvms(find_java(java_home()), JarCache(), job_archive, broker_archive), SystemClock()
+    blocks = list(Market(MARKET.read(_MARKET), clock.unix_ns()).blocks())
+    frames = {
+        TOPICS.nbbo: [block.quotes.rows.tobytes() for block in blocks],
+        TOPICS.orders: [block.orders.rows.tobytes() for block in blocks],
+    }
+    with (
+        tempfile.TemporaryDirectory(prefix="market-spread-rehearsal-") as folder,
+        small_stack(
+            Path(folder), jvms, topic_partitions(1, REJECTED_DECISIONS), clock=clock,
+            broker_option=f"-XX:ArchiveClassesAtExit={broker_archive}",
+            java_options=shlex.quote(f"-XX:ArchiveClassesAtExit={job_archive}"),
+            master="local[3]", warm_up_batches=3,
+        ) as stack,
+    ):  # fmt: skip
+        stack.process(frames, within_s=_REHEARSED_WITHIN_S)
+        families = [family(psutil.Process(pid)) for pid in (stack.services.children["job"].pid, stack.broker_pid)]
+        processes = [process for members in families for process in members if process.name() == "java"]
+        for process in processes:  # asked to end, they write their archives
+            process.terminate()
+        if psutil.wait_procs(processes, timeout=_REHEARSED_WITHIN_S)[1]:
+            raise UsageError(f"a JVM did not write its archive of classes within {_REHEARSED_WITHIN_S} s")
+    check_archives(jvms)
+
+
+if __name__ == "__main__":
+    try:
+        rehearse(*map(Path, sys.argv[1:]))
+    except MarketSpreadError as error:
+        sys.exit(str(error))

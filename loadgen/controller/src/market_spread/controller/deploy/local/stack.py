@@ -24,7 +24,7 @@ from market_spread.controller.deploy.local.broker import Broker, free_port
 from market_spread.controller.deploy.local.jvms import LocalJvms, jvm_options, jvm_section, local_jvms, stable
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
-from market_spread.controller.host.facts import Host, stolen_cpu_s
+from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder.folder import gather_logs
 from market_spread.controller.run_folder.manifest import Section
@@ -180,7 +180,7 @@ class LocalStack:
         return 0  # they are threads of the job
 
     def stolen_cpu_s(self) -> float | None:
-        return stolen_cpu_s()
+        return psutil.cpu_times().steal
 
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         if self.broker.metrics_address is None:

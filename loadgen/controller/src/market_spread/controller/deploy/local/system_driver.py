@@ -25,7 +25,7 @@ from market_spread.common.process.service import ServiceConfig, run_main, servin
 from market_spread.common.processes import call_on_signals, cpu_us, cpu_us_of, family, set_in_handler
 from market_spread.common.telemetry.metrics import JOB_COMMITTED, JOB_MESSAGES
 from market_spread.common.telemetry.recorder import Recorder, record_committed
-from market_spread.controller.deploy.local.process import Child
+from market_spread.controller.deploy.local.services import Child
 from market_spread.streaming.driver.checkpoint import committed_offsets
 from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobServicer

@@ -1,3 +1,0 @@
-"""What `market-spread init` writes, and the files that it writes."""
-
-__all__ = ["write"]

@@ -29,7 +29,7 @@ from market_spread.controller.host.preflight import MachineKeys
 from market_spread.controller.plan.limits import Limits, VoidLimits
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.plan.reading import read_workload, to_yaml
-from market_spread.controller.run_folder.folder import RunFolder, State, locked
+from market_spread.controller.run_folder import RunFolder, State, locked
 from market_spread.loadgen.columns import Alerts
 from market_spread.metrics_aggregator.model.hlog import push_block
 from market_spread.metrics_aggregator.model.push_validation import read_push

@@ -17,7 +17,7 @@ from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.reading import read_workload
-from market_spread.controller.run_folder.folder import RunFolder, State
+from market_spread.controller.run_folder import RunFolder, State
 from market_spread.controller.session import execute
 from market_spread.controller.session.execute import launch
 from market_spread.controller.session.metrics_page import RunNotes

@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 
 from market_spread.common.processes import format_cpus
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.run_folder import Section
 
 _ROOT = Path("/")
 # Of each CPU, and of all of them: facts by their files.

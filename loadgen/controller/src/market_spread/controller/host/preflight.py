@@ -9,7 +9,7 @@ from pydantic import Field
 from market_spread.common.errors import UsageError
 from market_spread.common.schema import choice, number
 from market_spread.controller.host.facts import Host
-from market_spread.controller.run_folder.manifest import Scalar, Section
+from market_spread.controller.run_folder import Scalar, Section
 
 PREFLIGHTS = ("none", "warn", "strict")
 # The checks of the reference's environment script, by the names that a workload leaves them out with.

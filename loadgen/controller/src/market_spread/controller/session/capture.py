@@ -28,8 +28,7 @@ from market_spread.controller.host.sampler import Row, Sampler
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.reading import to_yaml
 from market_spread.controller.plan.system import SystemWorkload
-from market_spread.controller.run_folder.folder import RunFolder, State
-from market_spread.controller.run_folder.manifest import Manifest, Section, flat
+from market_spread.controller.run_folder import Manifest, RunFolder, Section, State, flat
 from market_spread.controller.views import report
 
 _log = logging.getLogger(__name__)

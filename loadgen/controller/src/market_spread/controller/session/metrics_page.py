@@ -25,7 +25,7 @@ from market_spread.controller.analysis.verdict import judged_from_unix_ns
 from market_spread.controller.archive.histograms import judged_histograms
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder import RunFolder
 from market_spread.controller.views.report import pushed
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.model import hlog

@@ -21,7 +21,7 @@ from market_spread.controller.compare.figures import PERCENTILES, short_number
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.plan.reading import standalone
-from market_spread.controller.run_folder.folder import begin_or_go_on
+from market_spread.controller.run_folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.sweep.search import RateLimit, RateOutcome, Search, Trial, next_step, round_rate
 from market_spread.controller.views.charts import COLOURS, Chart, linear_axis, log_axis

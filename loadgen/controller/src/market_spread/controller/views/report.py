@@ -15,8 +15,7 @@ from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figur
 from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.run_folder.folder import RunFolder
-from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.run_folder import Manifest, RunFolder
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.controller.views.output import markdown_table
 from market_spread.metrics_aggregator.http.archive import Archive

@@ -19,7 +19,7 @@ from market_spread.common.config import home_folder, inherited_environment
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.jvm.jars import JarCache
 from market_spread.common.jvm.java import Java, spark_home
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.run_folder import Section
 
 _MAKE_TIMEOUT_S = 300
 _CHECK_TIMEOUT_S = 60

@@ -14,8 +14,7 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.load.schedule import Constant, Steps
 from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.cpu import CpuReading
-from market_spread.controller.analysis.evidence import WORDS, Cause, Verdict
-from market_spread.controller.analysis.objectives import Achieved, assess
+from market_spread.controller.analysis.evidence import WORDS, Achieved, Cause, Verdict
 from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.controller.analysis.stalls import find_stalls, parts_of, received_again_us
@@ -1598,7 +1597,7 @@ def test_every_latency_whose_samples_have_times_has_intervals(plan: RunPlan, obs
     assert found["low_ns"] <= (result.latency_ns["p99"] or 0) <= found["high_ns"]
     of_stage = result.latency_intervals["stages_ns.delivery"]["p95"]
     assert of_stage["low_ns"] <= (delivery or 0) <= of_stage["high_ns"]
-    few = assess(Objectives(p50_ms=50), Achieved(result.latency_ns, 1, None, None, {"p50": 1}))
+    few = Achieved(result.latency_ns, 1, None, None, {"p50": 1}).assess(Objectives(p50_ms=50))
     assert "cluster" not in few[0].text, "a median needs no clusters"
 
 

@@ -11,9 +11,8 @@ from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.load.schedule import Constant
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.cpu import cpu_per_message
-from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdicts, at_most, conclude
+from market_spread.controller.analysis.evidence import Achieved, Assessment, Criterion, Evidence, Verdicts, at_most
 from market_spread.controller.analysis.latency import STAGES, Latencies, latencies_of, reordered, stages_us
-from market_spread.controller.analysis.objectives import Achieved, assess
 from market_spread.controller.analysis.observed import Observed, decisions_of
 from market_spread.controller.analysis.result import LatencyNs, Result
 from market_spread.controller.analysis.stalls import longest_pause_us, outage_of, rig_stalled, stalled, stalls_of
@@ -91,7 +90,7 @@ def result_of(
         rate_per_s = sent.messages_sent / ((end_us - begin_us) / 1e6)
     rests_on = clusters.get("latency_ns", {})
     achieved = Achieved(latency_ns, plan.offered_rate_per_s, rate_per_s, lost(observed), rests_on)
-    asked = assess(workload.objectives, achieved)
+    asked = achieved.assess(workload.objectives)
     correct = correctness(observed, outage)
     valid = validity(plan, observed, latencies, rig_stalled(plan, observed, stalls, outage), seen)
     paced: list[Evidence] = []
@@ -123,7 +122,7 @@ def result_of(
         run_id=run_id, workload=workload.name, mode=workload.subject, settings=_settings(plan), machine=this_machine(),
         started=observed.started.isoformat(timespec="seconds"), duration_s=plan.duration_s,
         manifest_sha256=manifest_sha256, steps=tuple(steps), resumed=resumed, self_test=self_test,
-        **asdict(conclude(verdicts)),
+        **asdict(verdicts.conclude()),
         verdicts=verdicts.to_mapping(),
         faults={
             **(found.sentences if found else {}),

@@ -13,9 +13,8 @@ from market_spread.common.errors import DeadlineError, RunFailedError, RunVoidEr
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.load.schedule import Constant, Steps
 from market_spread.controller.analysis import verdict as judging
-from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import WORDS, Achieved, Cause, Verdict
-from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
+from market_spread.controller.analysis.observed import CpuReading, Observed, judge, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
 from market_spread.controller.analysis.stalls import find_stalls, parts_of, received_again_us
 from market_spread.controller.analysis.validity import Seen, slope_per_s

@@ -17,9 +17,8 @@ from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.telemetry.metrics import END_TO_END, FRAME_DELAY, FRAMES_LATE, SEND_LAG, SERVICE, STAGE
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.latency import STAGES
-from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.observed import CpuReading, Observed
 from market_spread.controller.analysis.validity import push_gaps
 from market_spread.controller.archive import histograms, observation
 from market_spread.controller.archive.histograms import by_second, judged_histograms

@@ -15,7 +15,7 @@ from market_spread.common.load.schedule import Constant, Steps
 from market_spread.controller.analysis import verdict as judging
 from market_spread.controller.analysis.evidence import WORDS, Achieved, Cause, Verdict
 from market_spread.controller.analysis.observed import CpuReading, Observed, judge, judge_run, replays_of
-from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
+from market_spread.controller.analysis.result import Result, alerts_text, latency_rows
 from market_spread.controller.analysis.stalls import find_stalls, parts_of, received_again_us
 from market_spread.controller.analysis.validity import Seen, slope_per_s
 from market_spread.controller.clients.services import RoundTrip
@@ -1573,7 +1573,7 @@ def test_a_tail_that_one_standstill_makes_is_one_cluster_of_every_latency(plan: 
     result = result_of(plan, observed, "a-run")
 
     assert result.latency_ns["p99"] is not None
-    few = too_few_clusters(result.latency_clusters)
+    few = result.too_few_clusters
     assert (
         few["latency_ns"]["p99"] == few["service_time_ns"]["p99"] == few["latency_by_state_partition_ns.0"]["p99"] == 1
     )

@@ -37,7 +37,7 @@ class FakeResult:
     outcome = "void (rig)"
     reasons = ("the generator was late", "the run was interrupted")
     decisive = ("late_generator",)
-    latency_clusters: ClassVar[dict[str, dict[str, int]]] = {}
+    too_few_clusters: ClassVar[dict[str, dict[str, int]]] = {}
     verdicts: ClassVar[dict[str, Any]] = {
         "correct": {
             "evidence": [{"check": "missing", "holds": False, "text": "3 alerts are missing", "cause": "system"}]

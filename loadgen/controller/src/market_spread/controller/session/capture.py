@@ -190,8 +190,8 @@ def _more_rows(folder: RunFolder, observed: Observed) -> Iterator[Row]:
     if (timed := observed.timed_alerts) is None:
         return
     alerts = judged_alerts(timed, from_us=0)
-    for interval in histograms.by_second(alerts.intended_us, alerts.received_us - alerts.intended_us):
-        second, counts = interval.start_unix_ns // 1_000_000_000, interval.histogram
+    for start_ns, _, counts in histograms.by_second(alerts.intended_us, alerts.received_us - alerts.intended_us):
+        second = start_ns // 1_000_000_000
         yield second, "path", "latency_samples", counts.count
         for percent in (50, 99):
             if counts.supports(percent):

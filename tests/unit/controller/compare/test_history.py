@@ -10,7 +10,7 @@ from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.history import FigureHistories, by_anchor, courses_of
 from market_spread.controller.compare.runs import RecordedRun
-from market_spread.controller.statistics import change_points as module
+from market_spread.controller.statistics import inference as module
 from market_spread.controller.views.output import markdown_view
 from tests.unit.controller.compare.run_fixtures import run
 

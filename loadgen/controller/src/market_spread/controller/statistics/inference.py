@@ -137,11 +137,7 @@ def _between(
 
 
 def change_points(
-    series: Sequence[Sequence[float]],
-    *,
-    least_shares: Sequence[float],
-    memory_min: float = MEMORY_MIN,
-    significance: float = SIGNIFICANCE,
+    series: Sequence[Sequence[float]], *, least_shares: Sequence[float], memory_min: float, significance: float
 ) -> list[list[int]]:
     """Where each of the series changes: the index of the first value after each change, ascending.
 

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # the benchmarks are scripts bes
 import yaml
 
 from market_spread.common.load.schedule import Steps
-from market_spread.controller.capacity.costs import SHIPPED, TERMS, Demand, Observation
+from market_spread.controller.capacity.plan import SHIPPED, TERMS, Demand, Observation
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import plan_of_workload

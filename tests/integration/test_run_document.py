@@ -11,8 +11,7 @@ from market_spread.common.hdr.histogram import latency_summary_ns
 from market_spread.controller.archive.store import RunStore
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.reading import read_workload
-from market_spread.controller.run_folder.folder import RunFolder, State
-from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.run_folder import Manifest, RunFolder, State
 from tests.integration.test_run import SMALL, TIMEOUT_S, assert_nothing_left, running
 from tests.support.golden import GoldenRun
 from tests.support.interval_log import merged, read_interval_log

@@ -13,7 +13,7 @@ from market_spread.common.config import inherited_environment
 from market_spread.common.errors import UsageError
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.local.stack import LocalStack
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.run_folder import Section
 
 HERE = Path(__file__).parent
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.controller.analysis.evidence import Verdict
-from market_spread.controller.analysis.objectives import Achieved
+from market_spread.controller.analysis.evidence import Achieved, Verdict
 from market_spread.controller.compare.ab_session import order_of
 from market_spread.controller.compare.comparison import Comparison, Direction, compare
 from market_spread.controller.compare.figures import read_figures

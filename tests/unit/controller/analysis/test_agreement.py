@@ -15,7 +15,7 @@ from market_spread.common.load.schedule import Constant
 from market_spread.common.load.source import MessageStream
 from market_spread.common.wire.codec import RECEIPT
 from market_spread.common.wire.layout import ALERT
-from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdict, Verdicts, conclude
+from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdict, Verdicts
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.analysis.validity import rig_agrees
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
@@ -169,7 +169,7 @@ def test_alerts_that_only_the_ledger_lacks_are_not_the_jobs_loss() -> None:
     missing = Evidence(Criterion.ALERTS_MISSING, False, "3 alerts are missing")
     disagrees = Evidence(Criterion.RIG_DISAGREES, False, "the receiver counted 400 alerts, and the ledger has 397")
 
-    conclusion = conclude(Verdicts(correct=Assessment((missing,)), valid=Assessment((disagrees,))))
+    conclusion = Verdicts(correct=Assessment((missing,)), valid=Assessment((disagrees,))).conclude()
 
     assert conclusion.verdict is Verdict.VOID
     assert conclusion.decisive == (Criterion.RIG_DISAGREES, Criterion.ALERTS_MISSING)

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from market_spread.common.hdr.histogram import HdrCounts
-from market_spread.controller.analysis.cpu import CpuPerMessage, CpuReading, cpu_per_message, cpu_us_by_look
-from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.observed import CpuReading, Observed, cpu_per_message, cpu_us_by_look
 from market_spread.controller.analysis.validity import generator_queue
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import plan_of_workload
@@ -38,20 +37,20 @@ def looks_of(by_5_s: tuple[int, ...], *, rate: int = 20_000) -> list[CpuReading]
 def test_what_is_used_while_settling_is_not_in_it() -> None:
     looks = looks_of(BY_5_S)
 
-    whole = cpu_per_message(looks)
-    settled = cpu_per_message(looks[2:])
+    whole_us, *_ = cpu_per_message(looks)
+    settled_us, half_us, broker_us = cpu_per_message(looks[2:])
 
-    assert whole.whole_us == sum(BY_5_S) / 12
-    assert settled.whole_us == sum(BY_5_S[2:]) / 10
-    assert settled.second_half_us == sum(BY_5_S[7:]) / 5
-    assert settled.broker_us == 0.5
+    assert whole_us == sum(BY_5_S) / 12
+    assert settled_us == sum(BY_5_S[2:]) / 10
+    assert half_us == sum(BY_5_S[7:]) / 5
+    assert broker_us == 0.5
     assert cpu_us_by_look(looks) == ([float(each) for each in BY_5_S], [1_700_000_000.0 + 5 * i for i in range(1, 13)])
 
 
 def test_executors_are_in_it() -> None:
     looks = [dataclasses.replace(each, executors_cpu_us=each.messages_processed) for each in looks_of((20, 20, 20))]
 
-    assert cpu_per_message(looks).whole_us == 21
+    assert cpu_per_message(looks)[0] == 21
 
 
 def test_it_is_not_known_after_a_restart_without_executors_or_with_two_looks() -> None:
@@ -60,9 +59,9 @@ def test_it_is_not_known_after_a_restart_without_executors_or_with_two_looks() -
     restarted = dataclasses.replace(looks[-1], restarts=1)
     gone = dataclasses.replace(looks[-1], executors_cpu_us=-1)
 
-    assert cpu_per_message(looks[:2]) == CpuPerMessage()
+    assert cpu_per_message(looks[:2]) == (None, None, None)
     for last in (silent, restarted, gone):
-        assert cpu_per_message([*looks[:-1], last]) == CpuPerMessage(broker_us=0.5)
+        assert cpu_per_message([*looks[:-1], last]) == (None, None, 0.5)
 
 
 class Using:
@@ -114,10 +113,10 @@ def test_looks_are_taken_from_settling_to_the_end_at_the_moments_of_counts() -> 
     assert observed.looks[0].unix_ns == START + settle_s * SECOND
     assert observed.looks[-1].unix_ns == START + duration_s * SECOND
     assert len({each.unix_ns for each in observed.looks}) == len(observed.looks) <= 121
-    found = cpu_per_message(observed.looks)
-    assert (found.whole_us, found.second_half_us) == (30, 30)
-    assert found.broker_us is not None
-    assert abs(found.broker_us - 15) < 0.01
+    whole_us, half_us, broker_us = cpu_per_message(observed.looks)
+    assert (whole_us, half_us) == (30, 30)
+    assert broker_us is not None
+    assert abs(broker_us - 15) < 0.01
 
 
 def histogram(*values_us: int) -> HdrCounts:

@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from market_spread.controller.analysis.evidence import (
-    Assessment,
-    Cause,
-    Criterion,
-    Evidence,
-    Verdict,
-    Verdicts,
-    conclude,
-)
+from market_spread.controller.analysis.evidence import Assessment, Cause, Criterion, Evidence, Verdict, Verdicts
 from market_spread.controller.archive.store import RunStore
 from market_spread.controller.compare.runs import read_run
 from market_spread.controller.plan.objectives import Objectives
@@ -46,7 +38,7 @@ def question_of(criterion: Criterion) -> str:
 @pytest.mark.parametrize("failing", PAIRS, ids="-".join)
 def test_everyone_says_what_the_result_says(failing: tuple[Criterion, ...], tmp_path: Path) -> None:
     verdicts = verdicts_of(*failing)
-    conclusion = conclude(verdicts)
+    conclusion = verdicts.conclude()
     written = write_run(
         tmp_path,
         verdict=conclusion.verdict.value,
@@ -69,7 +61,7 @@ def test_everyone_says_what_the_result_says(failing: tuple[Criterion, ...], tmp_
 
 @pytest.mark.parametrize("criterion", Criterion)
 def test_each_criterion_alone_is_laid_to_whom_it_belongs(criterion: Criterion) -> None:
-    conclusion = conclude(verdicts_of(criterion))
+    conclusion = verdicts_of(criterion).conclude()
 
     assert conclusion.cause is criterion.cause
     assert conclusion.verdict is (Verdict.FAILED if criterion.cause is Cause.SYSTEM else Verdict.VOID)
@@ -78,33 +70,33 @@ def test_each_criterion_alone_is_laid_to_whom_it_belongs(criterion: Criterion) -
 @pytest.mark.parametrize("consequence", [Criterion.UNDECIDED, Criterion.NOT_STEADY])
 @pytest.mark.parametrize("behind", [Criterion.LAG_GROWING, Criterion.STALLED])
 def test_what_falling_behind_brings_about_excuses_nothing(behind: Criterion, consequence: Criterion) -> None:
-    conclusion = conclude(verdicts_of(behind, consequence))
+    conclusion = verdicts_of(behind, consequence).conclude()
 
     assert (conclusion.verdict, conclusion.latencies_void) == (Verdict.FAILED, False)
 
 
 def test_a_latency_beyond_its_objective_excuses_undecided_orders_and_no_cold_begin() -> None:
-    assert conclude(verdicts_of(Criterion.LATENCY_P95, Criterion.UNDECIDED)).verdict is Verdict.FAILED
-    assert conclude(verdicts_of(Criterion.LATENCY_P95, Criterion.UNDECIDED, Criterion.STOLEN)).verdict is Verdict.VOID
-    assert conclude(verdicts_of(Criterion.LATENCY_P95, Criterion.NOT_STEADY)).verdict is Verdict.VOID
+    assert verdicts_of(Criterion.LATENCY_P95, Criterion.UNDECIDED).conclude().verdict is Verdict.FAILED
+    assert verdicts_of(Criterion.LATENCY_P95, Criterion.UNDECIDED, Criterion.STOLEN).conclude().verdict is Verdict.VOID
+    assert verdicts_of(Criterion.LATENCY_P95, Criterion.NOT_STEADY).conclude().verdict is Verdict.VOID
 
 
 @pytest.mark.parametrize("slow", [Criterion.LAG_GROWING, Criterion.STALLED, Criterion.LATENCY_P99, Criterion.RATE])
 def test_slowness_on_a_spoiled_machine_is_the_machines(slow: Criterion) -> None:
-    assert conclude(verdicts_of(slow, Criterion.STOLEN)).verdict is Verdict.VOID
+    assert verdicts_of(slow, Criterion.STOLEN).conclude().verdict is Verdict.VOID
 
 
 def test_what_the_sender_was_late_with_excuses_no_stall_but_all_other_slowness() -> None:
-    conclusion = conclude(verdicts_of(Criterion.STALLED, Criterion.LAG_GROWING, Criterion.LATE_GENERATOR))
+    conclusion = verdicts_of(Criterion.STALLED, Criterion.LAG_GROWING, Criterion.LATE_GENERATOR).conclude()
 
     assert (conclusion.verdict, conclusion.cause, conclusion.latencies_void) == (Verdict.FAILED, Cause.SYSTEM, True)
     assert conclusion.decisive == (Criterion.STALLED, Criterion.LATE_GENERATOR)
-    assert conclude(verdicts_of(Criterion.LAG_GROWING, Criterion.LATE_GENERATOR)).verdict is Verdict.VOID
-    spoiled = conclude(verdicts_of(Criterion.STALLED, Criterion.LATE_GENERATOR, Criterion.FOREIGN_LOAD))
+    assert verdicts_of(Criterion.LAG_GROWING, Criterion.LATE_GENERATOR).conclude().verdict is Verdict.VOID
+    spoiled = verdicts_of(Criterion.STALLED, Criterion.LATE_GENERATOR, Criterion.FOREIGN_LOAD).conclude()
     assert spoiled.verdict is Verdict.VOID
 
 
 def test_nothing_against_it_is_passed() -> None:
-    conclusion = conclude(verdicts_of())
+    conclusion = verdicts_of().conclude()
 
     assert (conclusion.verdict, conclusion.cause, conclusion.reasons) == (Verdict.PASSED, None, ())

@@ -13,11 +13,9 @@ from market_spread.common.errors import DeadlineError, RunFailedError, RunVoidEr
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.load.schedule import Constant, Steps
 from market_spread.controller.analysis import verdict as judging
-from market_spread.controller.analysis.cpu import CpuReading
-from market_spread.controller.analysis.evidence import WORDS, Cause, Verdict
-from market_spread.controller.analysis.objectives import Achieved, assess
-from market_spread.controller.analysis.observed import Observed, judge, judge_run, replays_of
-from market_spread.controller.analysis.result import Result, alerts_text, latency_rows, too_few_clusters
+from market_spread.controller.analysis.evidence import WORDS, Achieved, Cause, Verdict
+from market_spread.controller.analysis.observed import CpuReading, Observed, judge, judge_run, replays_of
+from market_spread.controller.analysis.result import Result, alerts_text, latency_rows
 from market_spread.controller.analysis.stalls import find_stalls, parts_of, received_again_us
 from market_spread.controller.analysis.validity import Seen, slope_per_s
 from market_spread.controller.clients.probe import Silence
@@ -1573,7 +1571,7 @@ def test_a_tail_that_one_standstill_makes_is_one_cluster_of_every_latency(plan: 
     result = result_of(plan, observed, "a-run")
 
     assert result.latency_ns["p99"] is not None
-    few = too_few_clusters(result.latency_clusters)
+    few = result.too_few_clusters
     assert (
         few["latency_ns"]["p99"] == few["service_time_ns"]["p99"] == few["latency_by_state_partition_ns.0"]["p99"] == 1
     )
@@ -1596,7 +1594,7 @@ def test_every_latency_whose_samples_have_times_has_intervals(plan: RunPlan, obs
     assert found["low_ns"] <= (result.latency_ns["p99"] or 0) <= found["high_ns"]
     of_stage = result.latency_intervals["stages_ns.delivery"]["p95"]
     assert of_stage["low_ns"] <= (delivery or 0) <= of_stage["high_ns"]
-    few = assess(Objectives(p50_ms=50), Achieved(result.latency_ns, 1, None, None, {"p50": 1}))
+    few = Achieved(result.latency_ns, 1, None, None, {"p50": 1}).assess(Objectives(p50_ms=50))
     assert "cluster" not in few[0].text, "a median needs no clusters"
 
 

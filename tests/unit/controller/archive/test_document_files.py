@@ -17,9 +17,8 @@ from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.telemetry.metrics import END_TO_END, FRAME_DELAY, FRAMES_LATE, SEND_LAG, SERVICE, STAGE
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.latency import STAGES
-from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.observed import CpuReading, Observed
 from market_spread.controller.analysis.validity import push_gaps
 from market_spread.controller.archive import histograms, observation
 from market_spread.controller.archive.histograms import by_second, judged_histograms
@@ -28,7 +27,7 @@ from market_spread.controller.deploy.local.jvms import jvm_options, stable
 from market_spread.controller.host.facts import MachineKeys
 from market_spread.controller.plan.objectives import Limits, Objectives, VoidLimits
 from market_spread.controller.plan.reading import read_workload, to_yaml
-from market_spread.controller.run_folder.folder import RunFolder, State, locked
+from market_spread.controller.run_folder import RunFolder, State, locked
 from market_spread.loadgen.columns import Alerts
 from market_spread.metrics_aggregator.model.hlog import push_block
 from market_spread.metrics_aggregator.model.push_validation import read_push
@@ -287,7 +286,7 @@ def test_histograms_of_a_load_have_all_of_it_and_nothing_of_the_warm_up(tmp_path
 
     pushed = list(histograms.pushed(log.path("r1"), FRAME_DELAY.name, from_unix_ns=begin_ns, to_unix_ns=end_ns))
 
-    assert merged(each.histogram for each in pushed).count == 2 * 13
+    assert merged(histogram for *_, histogram in pushed).count == 2 * 13
     assert len(pushed) == 3
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from market_spread.common.errors import UsageError
 from market_spread.controller.archive.store import RunStore, listing
 from market_spread.controller.cli.main import main
-from market_spread.controller.run_folder.folder import RunFolder, locked
+from market_spread.controller.run_folder import RunFolder, locked
 
 RESULT = {
     "schema_version": 4, "workload": "quick", "verdict": "passed", "offered_rate_per_s": 20_000.0,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from market_spread.controller.capacity.costs import TERMS, Demand, Observation
+from market_spread.controller.capacity.plan import TERMS, Demand, Observation
 
 # Seconds of CPU, by the terms of each process.
 SECONDS = {

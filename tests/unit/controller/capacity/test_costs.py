@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.capacity import costs as module
-from market_spread.controller.capacity.costs import SHIPPED, TERMS, Costs, Model, read
+from market_spread.controller.capacity import plan as module
+from market_spread.controller.capacity.plan import SHIPPED, TERMS, Costs, Model, read
 from tests.unit.controller.capacity.synthetic import CUTS, SECONDS, cores, load, observation, observations
 
 MILLIONS = load(3_000_000, 220, 900, 5, 35_000, 8, 16)

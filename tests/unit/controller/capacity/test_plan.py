@@ -6,8 +6,7 @@ from math import ceil
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.capacity.costs import TERMS, Model
-from market_spread.controller.capacity.plan import REASONS, PlannedFigure, Planner
+from market_spread.controller.capacity.plan import REASONS, TERMS, Model, PlannedFigure, Planner
 from market_spread.controller.plan.reading import Overrides, overridden
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.views.output import terminal_view

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from market_spread.controller.analysis.evidence import Cause, Criterion, Verdict
-from market_spread.controller.analysis.objectives import Achieved
+from market_spread.controller.analysis.evidence import Achieved, Cause, Criterion, Verdict
 from market_spread.controller.compare.groups import Group
 from market_spread.controller.compare.runs import RecordedRun
 

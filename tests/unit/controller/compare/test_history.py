@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.history import FigureHistories, by_anchor, courses_of
 from market_spread.controller.compare.runs import RecordedRun
-from market_spread.controller.statistics import change_points as module
+from market_spread.controller.statistics import inference as module
 from market_spread.controller.views.output import markdown_view
 from tests.unit.controller.compare.run_fixtures import run
 
 P99 = Figure("latency_ns.p99", "latency p99", "ms", 1e6)
+changes_of = partial(module.change_points, significance=module.SIGNIFICANCE)
 
 
 def noisy(*levels: tuple[float, int], noise: float = 0.03, seed: int = 2) -> list[float]:
@@ -25,7 +27,7 @@ def noisy(*levels: tuple[float, int], noise: float = 0.03, seed: int = 2) -> lis
 
 def change_points(values: Sequence[float], *, least_share: float, memory_min: float = module.MEMORY_MIN) -> list[int]:
     """Of one series."""
-    return module.change_points([values], least_shares=[least_share], memory_min=memory_min)[0]
+    return changes_of([values], least_shares=[least_share], memory_min=memory_min)[0]
 
 
 def runs_of(values: Sequence[float]) -> list[RecordedRun]:
@@ -105,7 +107,7 @@ def test_course_names_the_first_run_after_the_change() -> None:
 def test_figures_are_tested_together_and_each_has_its_own_changes() -> None:
     steady, step = noisy((20, 30), seed=3), noisy((20, 15), (30, 15), seed=4)
 
-    assert module.change_points([steady, step], least_shares=[0.05, 0.05]) == [[], [15]]
+    assert changes_of([steady, step], least_shares=[0.05, 0.05], memory_min=module.MEMORY_MIN) == [[], [15]]
 
 
 def test_a_change_of_the_machine_is_none_by_the_anchor() -> None:

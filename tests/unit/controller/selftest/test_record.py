@@ -19,8 +19,7 @@ from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, beside, looked_at
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.run_folder.folder import RunFolder, State
-from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.run_folder import Manifest, RunFolder, State
 from market_spread.controller.selftest.session import ANCHOR, NullStack, plan_at, self_test
 from market_spread.controller.session.capture import finish
 from market_spread.controller.views.progress import result_table

@@ -17,7 +17,7 @@ from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.reading import read_workload
-from market_spread.controller.run_folder.folder import RunFolder, State
+from market_spread.controller.run_folder import RunFolder, State
 from market_spread.controller.session import execute
 from market_spread.controller.session.execute import launch
 from market_spread.controller.session.metrics_page import RunNotes
@@ -37,7 +37,7 @@ class FakeResult:
     outcome = "void (rig)"
     reasons = ("the generator was late", "the run was interrupted")
     decisive = ("late_generator",)
-    latency_clusters: ClassVar[dict[str, dict[str, int]]] = {}
+    too_few_clusters: ClassVar[dict[str, dict[str, int]]] = {}
     verdicts: ClassVar[dict[str, Any]] = {
         "correct": {
             "evidence": [{"check": "missing", "holds": False, "text": "3 alerts are missing", "cause": "system"}]

@@ -16,7 +16,7 @@ from market_spread.controller.archive import observation
 from market_spread.controller.archive.provenance import data_section
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.reading import read_workload, to_yaml
-from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.run_folder import Manifest
 from market_spread.controller.session.execute import interrupted_run, judge_again
 from market_spread.metrics_aggregator.http.archive import Archive
 from tests.support.paths import QUICK

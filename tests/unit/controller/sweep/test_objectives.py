@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.analysis.evidence import Verdict
-from market_spread.controller.analysis.objectives import Achieved
+from market_spread.controller.analysis.evidence import Achieved, Verdict
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.sweep.search import RateOutcome, Trial
 from market_spread.controller.sweep.session import judge

@@ -13,7 +13,7 @@ from market_spread.common.errors import RunFailedError, RunVoidError
 from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.cli.main import main
-from market_spread.controller.views.junit import Case, junit_of_run, junit_xml
+from market_spread.controller.views.output import Case, junit_of_run, junit_xml
 from tests.support.paths import QUICK
 from tests.unit.controller.compare.run_fixtures import judged, write_run
 

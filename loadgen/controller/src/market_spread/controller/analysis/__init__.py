@@ -1,3 +1,3 @@
 """The one owner of the verdict: passed, failed or void, and why."""
 
-__all__ = ["cpu", "evidence", "latency", "objectives", "observed", "outputs", "result", "validity", "verdict"]
+__all__ = ["evidence", "latency", "observed", "outputs", "result", "validity", "verdict"]

@@ -1,8 +1,13 @@
-"""What a run is judged by: criteria with their causes, evidence, and the verdict that follows from all of it."""
+"""What a run is judged by: criteria with their causes, evidence, objectives, and the verdict that follows from it."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from market_spread.common.words import counted
+from market_spread.controller.plan.objectives import Objectives
+from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
 
 
 class Verdict(StrEnum):
@@ -152,6 +157,20 @@ class Assessment:
 
 
 @dataclass(frozen=True, slots=True)
+class Conclusion:
+    """A verdict, whose doing it is, and why.
+
+    decisive: the criteria that decided it, in the order of the reasons; latencies_void: its latencies say nothing.
+    """
+
+    verdict: Verdict
+    cause: Cause | None
+    reasons: tuple[str, ...]
+    decisive: tuple[Criterion, ...]
+    latencies_void: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Verdicts:
     """The evidence on the three questions of a run."""
 
@@ -166,46 +185,72 @@ class Verdicts:
             for question, assessment in asked.items()
         }
 
+    def conclude(self) -> Conclusion:
+        """The one place where a run is called passed, failed or void.
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """A verdict, whose doing it is, and why.
-
-    decisive: the criteria that decided it, in the order of the reasons; latencies_void: its latencies say nothing.
-    """
-
-    verdict: Verdict
-    cause: Cause | None
-    reasons: tuple[str, ...]
-    decisive: tuple[Criterion, ...]
-    latencies_void: bool
-
-
-def conclude(verdicts: Verdicts) -> Conclusion:
-    """The one place where a run is called passed, failed or void.
-
-    What is certainly the system's fault fails the run, whatever else spoiled it. Where the rig spoiled it, what the
-    system seems to have done too slowly counts for nothing. A system that stalls or falls behind also causes what would
-    otherwise be laid to the rig (undecided orders, unsteady latencies); one that misses an objective for its latency,
-    undecided orders. False stamps excuse no slowness, as they spoil the stages alone: what was too slow is told by the
-    rig's clocks.
-    """
-    system = [*verdicts.correct.failing, *verdicts.objectives.failing]
-    of_system = {each.criterion for each in system}
-    rig = [each for each in verdicts.valid.failing if not _CONSEQUENCES.get(each.criterion, frozenset()) & of_system]
-    of_rig = {each.criterion for each in rig} - {Criterion.STAMPS}
-    certain = [each for each in system if not _CERTAIN.get(each.criterion, of_rig) & of_rig]
-    if rig and not certain:
-        verdict, cause, decisive = Verdict.VOID, Cause.RIG, [*rig, *system]
-    elif certain:
-        verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, [*certain, *rig]
-    else:
-        verdict, cause, decisive = Verdict.PASSED, None, []
-    besides = "its latencies are void as well: " if rig and certain else ""
-    reasons = tuple(f"{besides if each in rig else ''}{each.text}" for each in decisive)
-    return Conclusion(verdict, cause, reasons, tuple(each.criterion for each in decisive), latencies_void=bool(rig))
+        What is certainly the system's fault fails the run, whatever else spoiled it. Where the rig spoiled it, what the
+        system seems to have done too slowly counts for nothing. A system that stalls or falls behind also causes what
+        would otherwise be laid to the rig (undecided orders, unsteady latencies); one that misses an objective for its
+        latency, undecided orders. False stamps excuse no slowness, as they spoil the stages alone: what was too slow is
+        told by the rig's clocks.
+        """
+        system = [*self.correct.failing, *self.objectives.failing]
+        of_system = {each.criterion for each in system}
+        rig = [each for each in self.valid.failing if not _CONSEQUENCES.get(each.criterion, frozenset()) & of_system]
+        of_rig = {each.criterion for each in rig} - {Criterion.STAMPS}
+        certain = [each for each in system if not _CERTAIN.get(each.criterion, of_rig) & of_rig]
+        if rig and not certain:
+            verdict, cause, decisive = Verdict.VOID, Cause.RIG, [*rig, *system]
+        elif certain:
+            verdict, cause, decisive = Verdict.FAILED, Cause.SYSTEM, [*certain, *rig]
+        else:
+            verdict, cause, decisive = Verdict.PASSED, None, []
+        besides = "its latencies are void as well: " if rig and certain else ""
+        reasons = tuple(f"{besides if each in rig else ''}{each.text}" for each in decisive)
+        return Conclusion(verdict, cause, reasons, tuple(each.criterion for each in decisive), latencies_void=bool(rig))
 
 
 def at_most(criterion: Criterion, value: float | None, limit: float, *, unit: str, text: str) -> Evidence:
     """Evidence that a value is not above its limit; None is a value that there is not."""
     return Evidence(criterion, None if value is None else value <= limit, text, value, limit, unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Achieved:
+    """What a run came to. latency_ns: by percentile, None where too few alerts support it; lost: None if not known;
+    clusters: in how many clusters of time the percentiles lie.
+    """
+
+    latency_ns: Mapping[str, int | None]
+    offered_rate_per_s: float
+    achieved_rate_per_s: float | None
+    lost: int | None
+    clusters: Mapping[str, int] = field(default_factory=dict)
+
+    def assess(self, objectives: Objectives) -> tuple[Evidence, ...]:
+        """Evidence on each objective; one that cannot be evaluated neither holds nor fails."""
+        evidence = [self._percentile(name, limit) for name, limit in objectives.latency_ms.items()]
+        if (share := objectives.rate_share) is not None:
+            found, offered = self.achieved_rate_per_s, self.offered_rate_per_s
+            holds, text = None, "no rate was achieved"
+            if found is not None:
+                holds = found >= share * offered
+                text = f"{found:,.0f} messages/s were achieved; the objective is {share:.1%} of {offered:,.0f}"
+            evidence.append(Evidence(Criterion.RATE, holds, text, found, share * offered, "messages/s"))
+        if (allowed := objectives.loss) is not None:
+            text = "not evaluated: the run was not judged, so no loss is known"
+            if self.lost is not None:
+                text = f"{self.lost:,} messages were lost, on the way there or back; the objective is {allowed:,}"
+            evidence.append(at_most(Criterion.LOSS, self.lost, allowed, unit="messages", text=text))
+        return tuple(evidence)
+
+    def _percentile(self, name: str, limit_ms: float) -> Evidence:
+        criterion = Criterion(f"latency_{name}")
+        if (found_ns := self.latency_ns.get(name)) is None:
+            text = f"not evaluated: there are too few samples for {name}; the objective is {limit_ms:g} ms"
+            return at_most(criterion, None, limit_ms, unit="ms", text=text)
+        text = f"{name} is {found_ns / 1e6:.1f} ms; the objective is {limit_ms:g} ms"
+        if (clusters := self.clusters.get(name, CLUSTERS_MIN)) < CLUSTERS_MIN and is_of_tail(name):
+            # What was observed meets a limit or does not; only an estimate of other runs needs the clusters.
+            text += f" (of this run alone: {counted(clusters, 'cluster')}, {CLUSTERS_MIN} needed for more)"
+        return at_most(criterion, found_ns / 1e6, limit_ms, unit="ms", text=text)

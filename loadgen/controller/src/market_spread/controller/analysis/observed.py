@@ -1,5 +1,6 @@
-"""What a run has brought to light, and what the oracle says of it."""
+"""What a run has brought to light, what the oracle says of it, and CPU time a message."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -11,7 +12,6 @@ from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import ALL_DECISIONS, BATCHES_MAX
 from market_spread.common.wire.codec import decode_ledger
 from market_spread.common.wire.layout import DECISION, WARM_UP_ORDER_ID_MIN
-from market_spread.controller.analysis.cpu import CpuReading
 from market_spread.controller.analysis.evidence import OF_MARKET, Words
 from market_spread.controller.clients.probe import Silence
 from market_spread.controller.clients.services import RoundTrip
@@ -22,11 +22,30 @@ from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgem
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 
+# Of a load there are not many more looks than this.
+LOOKS_MAX = 120
 # How far the clocks of job and receiver may be apart, rounding of the job's times included.
 _CLOCKS_US = 1_000_000
 _PAUSE_NS_MAX = 1_000_000_000
 # By it an order can have met any quote of its symbol: 35 years. What is wrong all the same is certainly wrong.
 _ANY_DELAY_US = 2**50
+
+
+@dataclass(frozen=True, slots=True)
+class CpuReading:
+    """What was used and done by a moment of the measured load.
+
+    unix_ns: the job's clock when messages_processed changed, for which job_cpu_us holds; what others have used was read
+    within a poll after it, None where it cannot be told. restarts: of the job so far.
+    """
+
+    unix_ns: int
+    messages_processed: int
+    messages_sent: int
+    job_cpu_us: int
+    executors_cpu_us: int | None
+    broker_cpu_us: int | None
+    restarts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +73,7 @@ class Observed:
     partly: what is wrong with the alerts of a run that was not carried through, which says nothing of what is missing;
     measured_until_unix_ns: when the measured load was sent, 0 before; restarts_before: restarts that the job counts
     from before this run; silences: of the rig, from the begin of the measured load on; decisions: None unless the
-    workload wants all; looks: see `analysis.cpu`, of the measured load from settling on; round_trips: the best of each
+    workload wants all; looks: at CPU time, of the measured load from settling on; round_trips: the best of each
     process before, during and after it. words: of this kind of run; unreadable_because:
     of its first output that a function of the user's cannot read, what that raised. checks: of the host.
     """
@@ -175,3 +194,43 @@ def _add_input(judge: Oracle | DecisionJudge, plan: RunPlan, observed: Observed)
         judge.add_quotes(quotes)
     for orders in orders_of(loads["measured"]):
         judge.add_orders(orders)
+
+
+def cpu_per_message(looks: Sequence[CpuReading]) -> tuple[float | None, float | None, float | None]:
+    """CPU time a message, microseconds: of the job in all of the looks and from the middle one on; of the broker.
+
+    looks: of the judged part of a load, in order of time; the middle one is nearest to half of the time. None is what
+    cannot be told: with less than three looks, or if a process of the job was started again in between, since what it
+    had used is gone with it, or if its executors' time cannot be told. The broker's is a message sent.
+    """
+    if len(looks) < 3:
+        return None, None, None
+    first, *between, last = looks
+    half_ns = (first.unix_ns + last.unix_ns) // 2
+    middle = min(between, key=lambda look: abs(look.unix_ns - half_ns))
+    broker_us = _per_message(last.messages_sent - first.messages_sent, (first.broker_cpu_us, last.broker_cpu_us))
+    whole_us, half_us = _of_job(first, last), _of_job(middle, last)
+    return (None, None, broker_us) if whole_us is None or half_us is None else (whole_us, half_us, broker_us)
+
+
+def cpu_us_by_look(looks: Sequence[CpuReading]) -> tuple[list[float], list[float]]:
+    """CPU time a message between each two looks that follow each other, and when each ended, Unix seconds.
+
+    What cannot be told is left out.
+    """
+    used = [(_of_job(before, look), look.unix_ns / 1e9) for before, look in pairwise(looks)]
+    known = [(used_us, unix_s) for used_us, unix_s in used if used_us is not None]
+    return [used_us for used_us, _ in known], [unix_s for _, unix_s in known]
+
+
+def _of_job(before: CpuReading, after: CpuReading) -> float | None:
+    own, executors = (before.job_cpu_us, after.job_cpu_us), (before.executors_cpu_us, after.executors_cpu_us)
+    messages = after.messages_processed - before.messages_processed
+    return _per_message(messages, own, executors) if after.restarts == before.restarts else None
+
+
+def _per_message(messages: int, *counts_us: tuple[int | None, int | None]) -> float | None:
+    """None, too, if a count is less than before: what had used it is gone, and no one knows what it used last."""
+    used_us = [after - before for before, after in counts_us if before is not None and after is not None]
+    known = messages > 0 and len(used_us) == len(counts_us) and min(used_us) >= 0
+    return sum(used_us) / messages if known else None

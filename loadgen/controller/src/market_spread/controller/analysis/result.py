@@ -123,6 +123,21 @@ class Result:
         """The verdict with its cause, in the words in which everything shows it."""
         return outcome_text(self.verdict, self.cause, latencies_void=self.latencies_void)
 
+    @property
+    def unanswered(self) -> list[str]:
+        """A sentence for each objective of the run that could not be evaluated: it was neither met nor missed."""
+        asked = self.verdicts.get("objectives", {"evidence": ()})["evidence"]
+        return [each["text"] for each in asked if each["holds"] is None and each["limit"] is not None]
+
+    @property
+    def too_few_clusters(self) -> dict[str, dict[str, int]]:
+        """Of `latency_clusters` the percentiles of a tail that are not shown, with their clusters; by path and name."""
+        few = {
+            path: {name: n for name, n in each.items() if n < CLUSTERS_MIN and is_of_tail(name)}
+            for path, each in self.latency_clusters.items()
+        }
+        return {path: each for path, each in few.items() if each}
+
     def to_json(self) -> str:
         """The JSON document, versioned by `schema_version`."""
         return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
@@ -156,21 +171,6 @@ def alerts_text(result: Result) -> str:
     )
 
 
-def unanswered(result: Result) -> list[str]:
-    """A sentence for each objective of the run that could not be evaluated: it was neither met nor missed."""
-    asked = result.verdicts.get("objectives", {"evidence": ()})["evidence"]
-    return [each["text"] for each in asked if each["holds"] is None and each["limit"] is not None]
-
-
-def too_few_clusters(clusters: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    """Of `latency_clusters` the percentiles of a tail that are not shown, with their clusters; by path and name."""
-    few = {
-        path: {name: n for name, n in each.items() if n < CLUSTERS_MIN and is_of_tail(name)}
-        for path, each in clusters.items()
-    }
-    return {path: each for path, each in few.items() if each}
-
-
 def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list[tuple[str, ...]]:
     """A title and the cells of PERCENTILES for each latency of the result, in milliseconds.
 
@@ -178,7 +178,7 @@ def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list
     the latencies that are not part of another one. Without a value it is a dash, and one of a tail that rests on too
     few moments of the run is a dash and their number.
     """
-    few = too_few_clusters(result.latency_clusters)
+    few = result.too_few_clusters
     stages = {"delivery": [("to the broker's append", result.append_ns), ("from there to receipt", result.fetch_ns)]}
     partitions = result.latency_by_state_partition_ns
     # Of very many the slowest in the median.

@@ -12,10 +12,9 @@ from market_spread.common.load.schedule import Constant
 from market_spread.common.telemetry.recorder import pushes_missing
 from market_spread.common.wire.codec import RECEIPT
 from market_spread.common.wire.layout import ALERT
-from market_spread.controller.analysis.cpu import cpu_us_by_look
 from market_spread.controller.analysis.evidence import Criterion, Evidence, at_most
 from market_spread.controller.analysis.latency import Latencies, judged_alerts
-from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.observed import Observed, cpu_us_by_look
 from market_spread.controller.analysis.stamps import clock_offset
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, steadiness
 from market_spread.controller.host.timeline import Series, Timeline

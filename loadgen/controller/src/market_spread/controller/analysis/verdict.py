@@ -10,11 +10,9 @@ from market_spread.common.errors import RunVoidError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.load.schedule import Constant
 from market_spread.common.wire.codec import Int64s
-from market_spread.controller.analysis.cpu import cpu_per_message
-from market_spread.controller.analysis.evidence import Assessment, Criterion, Evidence, Verdicts, at_most, conclude
+from market_spread.controller.analysis.evidence import Achieved, Assessment, Criterion, Evidence, Verdicts, at_most
 from market_spread.controller.analysis.latency import STAGES, Latencies, latencies_of, reordered, stages_us
-from market_spread.controller.analysis.objectives import Achieved, assess
-from market_spread.controller.analysis.observed import Observed, decisions_of
+from market_spread.controller.analysis.observed import Observed, cpu_per_message, decisions_of
 from market_spread.controller.analysis.result import LatencyNs, Result
 from market_spread.controller.analysis.stalls import longest_pause_us, outage_of, rig_stalled, stalled, stalls_of
 from market_spread.controller.analysis.stamps import stamps
@@ -75,7 +73,7 @@ def result_of(
     batches, batch_s, latencies = observed.job.batches, workload.job.batch_s, None
     if (timed := observed.timed_alerts) is not None:
         latencies = latencies_of(timed, batches, batch_s=batch_s, from_us=settle_us)
-    cpu = cpu_per_message(observed.looks)
+    cpu_us, half_us, broker_cpu_us = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
     stalls, outage = stalls_of(plan, observed), outage_of(plan, observed)
     samples = _samples(plan, observed, latencies)
@@ -90,7 +88,7 @@ def result_of(
         rate_per_s = sent.messages_sent / ((end_us - begin_us) / 1e6)
     rests_on = clusters.get("latency_ns", {})
     achieved = Achieved(latency_ns, plan.offered_rate_per_s, rate_per_s, lost(observed), rests_on)
-    asked = assess(workload.objectives, achieved)
+    asked = achieved.assess(workload.objectives)
     correct = correctness(observed, outage)
     valid = validity(plan, observed, latencies, rig_stalled(plan, observed, stalls, outage), seen)
     paced: list[Evidence] = []
@@ -122,7 +120,7 @@ def result_of(
         run_id=run_id, workload=workload.name, mode=workload.subject, settings=_settings(plan), machine=this_machine(),
         started=observed.started.isoformat(timespec="seconds"), duration_s=plan.duration_s,
         manifest_sha256=manifest_sha256, steps=tuple(steps), resumed=resumed, self_test=self_test,
-        **asdict(conclude(verdicts)),
+        **asdict(verdicts.conclude()),
         verdicts=verdicts.to_mapping(),
         faults={
             **(found.sentences if found else {}),
@@ -158,8 +156,8 @@ def result_of(
         batch_duration_ns_median=int(np.median(durations_ns)) if durations_ns else None,
         stalls=len(stalls), stall_ns_max=max((stall.duration_us * 1000 for stall in stalls), default=None),
         pause_ns_max=None if pause_us is None else pause_us * 1000,
-        cpu_us_per_message=cpu.whole_us, cpu_us_per_message_second_half=cpu.second_half_us,
-        broker_cpu_us_per_message=cpu.broker_us, stolen_cpu_share=observed.stolen_share,
+        cpu_us_per_message=cpu_us, cpu_us_per_message_second_half=half_us,
+        broker_cpu_us_per_message=broker_cpu_us, stolen_cpu_share=observed.stolen_share,
         job_restarts=observed.restarts, time_to_first_order_s=observed.time_to_first_order_s,
     )  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +16,13 @@ from market_spread.controller.analysis.observed import Observed
 from market_spread.metrics_aggregator.model import hlog, run_files
 from market_spread.v1.metrics_pb2 import IntervalHistogram, PushRequest
 
+# The begin and the end of a time, Unix nanoseconds, and the microseconds that it has.
+TimedHistogram = tuple[int, int, HdrCounts]
 _HEAD = (
     "#[Histogram log format version 1.2]", "#[BaseTime: 0.0 (seconds since epoch)]",
     "#[Values: microseconds; times: Unix seconds]",
     '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class TimedHistogram:
-    """A histogram of microseconds and the time that it is of."""
-
-    start_unix_ns: int
-    end_unix_ns: int
-    histogram: HdrCounts
 
 
 def write(path: Path, intervals: Iterable[TimedHistogram]) -> Path:
@@ -39,11 +31,11 @@ def write(path: Path, intervals: Iterable[TimedHistogram]) -> Path:
     The log keeps counts; minimum, maximum and sum are as exact as its buckets, 0.1%.
     """
     lines = [*_HEAD]
-    for each in intervals:
-        if each.histogram.count:
-            start_s, length_s = each.start_unix_ns / 1e9, (each.end_unix_ns - each.start_unix_ns) / 1e9
-            encoded = b64encode(hlog.wrapped(each.histogram.encode())).decode()
-            lines.append(f"{start_s:.3f},{length_s:.3f},{each.histogram.max_us / 1000:.3f},{encoded}")
+    for start_ns, end_ns, histogram in intervals:
+        if histogram.count:
+            encoded = b64encode(hlog.wrapped(histogram.encode())).decode()
+            times = f"{start_ns / 1e9:.3f},{(end_ns - start_ns) / 1e9:.3f}"
+            lines.append(f"{times},{histogram.max_us / 1000:.3f},{encoded}")
     path.parent.mkdir(parents=True, exist_ok=True)
     return write_whole(path, "\n".join(lines) + "\n")
 
@@ -74,8 +66,7 @@ def by_second(times_us: Int64s, values_us: Int64s) -> Iterator[TimedHistogram]:
     order = np.argsort(times_us, kind="stable")
     seconds, begins = np.unique(times_us[order] // 1_000_000, return_index=True)
     for second, values in zip(seconds.tolist(), np.split(values_us[order], begins[1:]), strict=False):
-        start_ns = second * 1_000_000_000
-        yield TimedHistogram(start_ns, start_ns + 1_000_000_000, HdrCounts(values))
+        yield second * 1_000_000_000, (second + 1) * 1_000_000_000, HdrCounts(values)
 
 
 def pushed(metrics: Path, name: str, *, from_unix_ns: int, to_unix_ns: int) -> Iterator[TimedHistogram]:
@@ -87,4 +78,4 @@ def pushed(metrics: Path, name: str, *, from_unix_ns: int, to_unix_ns: int) -> I
         if isinstance(entry, PushRequest) and entry.end_unix_ns > from_unix_ns and entry.start_unix_ns < to_unix_ns:
             for item in entry.histograms:
                 if item.key.name == name:
-                    yield TimedHistogram(entry.start_unix_ns, entry.end_unix_ns, HdrCounts.decode(item.encoded))
+                    yield entry.start_unix_ns, entry.end_unix_ns, HdrCounts.decode(item.encoded)

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunFailedError, RunVoidError, usage_errors
 from market_spread.controller.analysis.observed import Observed, alerts_of
-from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder import RunFolder
 
 _VERSION = 4
 # Of each process, the field that has its last status.

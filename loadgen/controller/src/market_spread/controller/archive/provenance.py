@@ -8,7 +8,7 @@ from pathlib import Path
 
 from market_spread.common.load.source import AnyLoad, RecordLoad
 from market_spread.controller.plan.plan import NO_LOAD, PHASES, RunPlan
-from market_spread.controller.run_folder.manifest import Scalar, Section
+from market_spread.controller.run_folder import Scalar, Section
 
 _GIT_TIMEOUT_S = 10
 _MESSAGES_MAX = 200_000

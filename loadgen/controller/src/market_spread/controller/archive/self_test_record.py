@@ -14,7 +14,7 @@ from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.schema import value_of
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.latency import judged_alerts
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.run_folder import Section
 from market_spread.loadgen.columns import Alerts
 
 FILE_NAME = "selftest.json"

@@ -1,3 +1,3 @@
 """A capacity plan from measured costs."""
 
-__all__ = ["costs", "plan"]
+__all__ = ["plan"]

@@ -30,8 +30,7 @@ def plan(
     The costs are measured ones. Mode, frames and probes are those of the WORKLOAD, by default of quick with frames of
     up to 900 messages and 5 ms. Each figure has an interval, and says what it follows from and what it does not know.
     """
-    from market_spread.controller.capacity.costs import SHIPPED, Model, read
-    from market_spread.controller.capacity.plan import MACHINES, Planner
+    from market_spread.controller.capacity.plan import MACHINES, SHIPPED, Model, Planner, read
     from market_spread.controller.plan.reading import Overrides, overridden, read_workload
     from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
     from market_spread.controller.views.output import put_out

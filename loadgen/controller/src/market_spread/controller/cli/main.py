@@ -160,8 +160,7 @@ def run(
     from market_spread.controller.plan.system import SystemWorkload, require_allowed
     from market_spread.controller.session.execute import carry_out
     from market_spread.controller.session.execute import resume as carry_on
-    from market_spread.controller.views.junit import junit_of_run
-    from market_spread.controller.views.output import write_text
+    from market_spread.controller.views.output import junit_of_run, write_text
 
     def end(result: "Result") -> NoReturn:
         if junit is not None:

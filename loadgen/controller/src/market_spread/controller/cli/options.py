@@ -60,8 +60,7 @@ def junit_option(command: Command) -> Command:
             return command(junit=junit, **given)
         except ENDINGS as error:
             if junit is not None:
-                from market_spread.controller.views.junit import ERROR, FAILURE, Case, junit_xml
-                from market_spread.controller.views.output import write_text
+                from market_spread.controller.views.output import ERROR, FAILURE, Case, junit_xml, write_text
 
                 sentence, status = ending_of(error)
                 ended = FAILURE if status == RunFailedError.exit_status else ERROR

@@ -22,7 +22,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.compare.runs import Place, RecordedRun, runs_below
 from market_spread.controller.plan.reading import standalone
-from market_spread.controller.run_folder.folder import begin_or_go_on
+from market_spread.controller.run_folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.views.output import write_text
 

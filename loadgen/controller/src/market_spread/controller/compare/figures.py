@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 
 from market_spread.common.errors import UsageError
-from market_spread.common.hdr import histogram
 from market_spread.controller.analysis.result import LatencyNs, Result
 from market_spread.controller.plan import objectives
 
@@ -46,7 +45,7 @@ def short_number(value: float) -> str:
     return f"{value:.4g}" if value and abs(value) < 1000 else f"{value:,.0f}"
 
 
-PERCENTILES = tuple(f"p{percent:g}" for percent in histogram.PERCENTILES)
+PERCENTILES = tuple(name for name in objectives.PERCENTILES if name != "max")
 
 _SHOWN_BY_DEFAULT = (
     *(Figure(f"latency_ns.{name}", f"latency {name}", "ms", 1e6) for name in PERCENTILES),

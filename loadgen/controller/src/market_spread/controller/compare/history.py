@@ -14,7 +14,7 @@ from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.groups import NOT_THERE, Group, marks_of
 from market_spread.controller.compare.page import signed_percent
 from market_spread.controller.compare.runs import RecordedRun
-from market_spread.controller.statistics.change_points import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
+from market_spread.controller.statistics.inference import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
 from market_spread.controller.views.output import Page, Sentences, Table
 
 SCHEMA_VERSION = 1

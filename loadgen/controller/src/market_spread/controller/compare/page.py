@@ -12,8 +12,7 @@ from market_spread.controller.compare.figures import PERCENTILES, Figure
 from market_spread.controller.compare.groups import Group, differences_of, warnings_of
 from market_spread.controller.statistics.inference import ConfidenceInterval
 from market_spread.controller.views.charts import COLOURS, Axis, Chart, linear_axis
-from market_spread.controller.views.junit import ERROR, FAILURE, Case, junit_xml
-from market_spread.controller.views.output import Page, Picture, Sentences, Table
+from market_spread.controller.views.output import ERROR, FAILURE, Case, Page, Picture, Sentences, Table, junit_xml
 
 SCHEMA_VERSION = 2
 _REASONS_MAX = 5

@@ -10,11 +10,9 @@ from typing import Any
 from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.schema import value_of
-from market_spread.controller.analysis.evidence import Criterion, Verdict
-from market_spread.controller.analysis.objectives import Achieved
+from market_spread.controller.analysis.evidence import Achieved, Criterion, Verdict
 from market_spread.controller.analysis.result import SCHEMA_VERSION
-from market_spread.controller.run_folder.folder import RunFolder
-from market_spread.controller.run_folder.manifest import flat
+from market_spread.controller.run_folder import RunFolder, flat
 
 PAIR_FILE = "pair.json"
 _BEHIND = (Criterion.LAG_GROWING, Criterion.STALLED)

@@ -8,7 +8,7 @@ from market_spread.common.job_contract import REAL_TIME, slots_needed
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.workload import Workload
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.run_folder import Section
 
 
 def slots_of(workload: Workload) -> int:

@@ -14,7 +14,7 @@ from pydantic import Field
 from market_spread.common.errors import UsageError
 from market_spread.common.processes import format_cpus
 from market_spread.common.schema import choice, number
-from market_spread.controller.run_folder.manifest import Scalar, Section
+from market_spread.controller.run_folder import Scalar, Section
 
 _ROOT = Path("/")
 # Of each CPU, and of all of them: facts by their files.

@@ -52,7 +52,7 @@ class NullSystem:
         self._clock = clock
         self._delay_us = delay_us
         self._newest: dict[bytes, tuple[bool, int, int, int]] = {}
-        self._waiting: list[tuple[int, int, bytes]] = []
+        self.waiting: list[tuple[int, int, bytes]] = []  # a heap of alerts, each after when it is due
 
     def take_quotes(self, frame: bytes) -> None:
         """Remember the quotes of a frame, each the newest of its symbol."""
@@ -80,18 +80,18 @@ class NullSystem:
             "emitted_us": np.zeros(count, np.int64),
         })  # fmt: skip
         for order_id, row in zip(orders["order_id"].tolist(), alerts, strict=True):
-            heapq.heappush(self._waiting, (read_us + self.hold_us(order_id), order_id, row.tobytes()))
+            heapq.heappush(self.waiting, (read_us + self.hold_us(order_id), order_id, row.tobytes()))
 
     def hold_us(self, order_id: int) -> int:
         return self._delay_us if is_held(order_id) else 0
 
     def emit_due(self) -> int:
         """Send what is due; in how many microseconds something else is, at most 50,000."""
-        while self._waiting:
-            left_us = self._waiting[0][0] - self._clock.unix_ns() // 1000
+        while self.waiting:
+            left_us = self.waiting[0][0] - self._clock.unix_ns() // 1000
             if left_us > 0:
                 return min(left_us, _WAIT_US_MAX)
-            _, order_id, row = heapq.heappop(self._waiting)
+            _, order_id, row = heapq.heappop(self.waiting)
             self.emit(order_id, row)
         return _WAIT_US_MAX
 
@@ -99,10 +99,6 @@ class NullSystem:
         """Send an alert, stamped with the moment."""
         stamp = b"%0*d" % (_EMITTED_WIDTH, self._clock.unix_ns() // 1000)
         self._send(row[:_EMITTED_AT] + stamp + row[_EMITTED_AT + _EMITTED_WIDTH :])
-
-    @property
-    def waiting(self) -> int:
-        return len(self._waiting)
 
 
 class _Loop(JobServicer):

@@ -23,7 +23,7 @@ from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.reading import Overrides, overridden
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
-from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder import RunFolder
 from market_spread.controller.selftest.null_system import NullConfig
 from market_spread.controller.selftest.witness import WitnessConfig
 from market_spread.controller.session.capture import Capture, finish

@@ -27,8 +27,7 @@ from market_spread.controller.host.timeline import Row, Sampler
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.reading import to_yaml
 from market_spread.controller.plan.system import SystemWorkload
-from market_spread.controller.run_folder.folder import RunFolder, State
-from market_spread.controller.run_folder.manifest import Manifest, Section, flat
+from market_spread.controller.run_folder import Manifest, RunFolder, Section, State, flat
 from market_spread.controller.views import report
 
 _log = logging.getLogger(__name__)
@@ -190,8 +189,8 @@ def _more_rows(folder: RunFolder, observed: Observed) -> Iterator[Row]:
     if (timed := observed.timed_alerts) is None:
         return
     alerts = judged_alerts(timed, from_us=0)
-    for interval in histograms.by_second(alerts.intended_us, alerts.received_us - alerts.intended_us):
-        second, counts = interval.start_unix_ns // 1_000_000_000, interval.histogram
+    for start_ns, _, counts in histograms.by_second(alerts.intended_us, alerts.received_us - alerts.intended_us):
+        second = start_ns // 1_000_000_000
         yield second, "path", "latency_samples", counts.count
         for percent in (50, 99):
             if counts.supports(percent):

@@ -28,8 +28,7 @@ from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.plan.workload import Workload, in_words, run_limits
-from market_spread.controller.run_folder.folder import RunFolder, State, gather_logs, locked, new_run_folder
-from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.run_folder import Manifest, RunFolder, State, gather_logs, locked, new_run_folder
 from market_spread.controller.session.capture import Capture, finish, write_report
 from market_spread.controller.session.metrics_page import RunNotes, export_page, show_page, verdict_note, with_notes
 from market_spread.controller.session.run import Run

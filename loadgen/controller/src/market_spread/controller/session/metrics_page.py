@@ -20,12 +20,12 @@ from market_spread.common.grpc.calls import channel_to
 from market_spread.common.telemetry.metrics import END_TO_END, SERVICE, STAGE
 from market_spread.common.words import counted
 from market_spread.controller.analysis.observed import Observed, RunProgress
-from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows, too_few_clusters
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
 from market_spread.controller.archive.histograms import judged_histograms
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.run_folder.folder import RunFolder
+from market_spread.controller.run_folder import RunFolder
 from market_spread.controller.views.report import pushed
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.model import hlog
@@ -146,7 +146,7 @@ def verdict_note(run_id: str, plan: RunPlan, observed: Observed, result: Result,
     decisive = [evidence[check] for check in result.decisive]
     from_ns, until_ns = judged_from_unix_ns(plan, observed), observed.measured_until_unix_ns
     histograms = judged_histograms(observed, from_us=from_ns // 1000)
-    few = too_few_clusters(result.latency_clusters)
+    few = result.too_few_clusters
     if observed.alerts is not None and len(observed.alerts):
         until_ns = max(until_ns, (int(observed.alerts.received_us.max()) + 1) * 1000)
     rows = [LATENCY_HEAD, *latency_rows(result, decimals=2)] if histograms else []

@@ -13,9 +13,8 @@ import psutil
 from market_spread.common.clock import Clock, polls
 from market_spread.common.errors import DeadlineError, MarketSpreadError, RunVoidError, UsageError
 from market_spread.common.job_contract import ALL_DECISIONS
-from market_spread.controller.analysis.cpu import LOOKS_MAX, CpuReading
 from market_spread.controller.analysis.evidence import WORDS
-from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of, judge
+from market_spread.controller.analysis.observed import LOOKS_MAX, CpuReading, Observed, RunProgress, alerts_of, judge
 from market_spread.controller.clients.probe import Watch
 from market_spread.controller.clients.services import JOB_STARTS_WITHIN_S, Addresses, Clients, Partition, sent_ends
 from market_spread.controller.deploy.base import Environment

@@ -1,3 +1,3 @@
 """Confidence intervals, rank tests and change points."""
 
-__all__ = ["change_points", "inference", "intervals"]
+__all__ = ["inference", "intervals"]

@@ -16,12 +16,11 @@ import numpy as np
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.words import counted
 from market_spread.controller.analysis.evidence import Verdict
-from market_spread.controller.analysis.objectives import assess
 from market_spread.controller.compare.figures import PERCENTILES, short_number
 from market_spread.controller.compare.runs import RecordedRun, runs_below
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.plan.reading import standalone
-from market_spread.controller.run_folder.folder import begin_or_go_on
+from market_spread.controller.run_folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.sweep.search import RateLimit, RateOutcome, Search, Trial, next_step, round_rate
 from market_spread.controller.views.charts import COLOURS, Chart, linear_axis, log_axis
@@ -37,7 +36,7 @@ def judge(rate: int, run: RecordedRun, objectives: Objectives) -> Trial:
     if run.verdict is not Verdict.PASSED:
         outcome = RateOutcome.VOID if run.verdict is Verdict.VOID else RateOutcome.BROKEN
         return Trial(rate, outcome, run.reasons[0] if run.reasons else f"the run is {run.verdict.value}")
-    evidence = assess(objectives, run.achieved)
+    evidence = run.achieved.assess(objectives)
     for each in evidence:
         if each.holds is None and each.unit == "ms":
             raise UsageError(

@@ -1,3 +1,3 @@
 """What a person reads: pages, charts, the report, progress in the terminal."""
 
-__all__ = ["charts", "junit", "output", "progress", "report"]
+__all__ = ["charts", "output", "progress", "report"]

@@ -1,9 +1,12 @@
-"""Pages: sentences, tables and pictures as data, and shown on the terminal, as HTML and as Markdown, or in files."""
+"""What commands put out: pages, on the terminal, as HTML and as Markdown, and JUnit XML for continuous integration."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from xml.etree import ElementTree
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -12,6 +15,7 @@ from rich.text import Text
 
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import usage_errors
+from market_spread.controller.analysis.result import Result
 
 # Words that mean good or bad news wherever they are a whole cell or a headline's verdict.
 TONES = {"better": "good", "held": "good", "worse": "bad", "broken": "bad", "undecided": "unsure", "void": "unsure"}
@@ -19,6 +23,9 @@ _STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
 _PAGE_CSS = Path(__file__).with_name("page.css")
 _STANDARD_OUTPUT = Path("-")
 _UNBROKEN_COLUMNS = 140
+FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
+# What XML cannot have, such as the colours in the last words of a process.
+_NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +187,50 @@ def write_text(path: Path, text: str) -> None:
     """Write the file whole or not at all. UsageError if that fails."""
     with usage_errors(f"{path} cannot be written", "name another file"):
         write_whole(path, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing that was looked at. ended: FAILURE, ERROR or SKIPPED, for the reason in `text`; None if it holds."""
+
+    group: str
+    name: str
+    text: str = ""
+    ended: str | None = None
+
+
+def junit_xml(suite: str, cases: Sequence[Case], *, seconds: float | None = None) -> str:
+    """The document of one suite, as of Ant's task: https://github.com/testmoapp/junitxml. seconds: how long it took.
+
+    Failures are what ends a command with status 1, errors what ends it with 3.
+    """
+    ends = Counter(case.ended for case in cases)
+    counts = {"tests": len(cases), "failures": ends[FAILURE], "errors": ends[ERROR], "skipped": ends[SKIPPED]}
+    told = {name: str(count) for name, count in counts.items()} | ({} if seconds is None else {"time": f"{seconds:g}"})
+    root = ElementTree.Element("testsuites", told)
+    element = ElementTree.SubElement(root, "testsuite", {"name": suite, **told})
+    for case in cases:
+        of_case = ElementTree.SubElement(element, "testcase", {"classname": f"{suite}.{case.group}", "name": case.name})
+        if case.ended:
+            text = _NOT_OF_XML.sub("\ufffd", case.text)
+            ElementTree.SubElement(of_case, case.ended, {"message": text}).text = text  # GitLab shows what is inside
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def junit_of_run(result: Result) -> str:
+    """Every check of a run. What failed without deciding, as another fault explains it, is skipped."""
+    ends = {"valid": ERROR}
+    cases = [
+        Case(
+            question,
+            each["check"],
+            each["text"],
+            None if each["holds"]
+            else ends.get(question, FAILURE) if each["holds"] is False and each["check"] in result.decisive
+            else SKIPPED,
+        )
+        for question, verdict in result.verdicts.items()
+        for each in verdict["evidence"]
+    ]  # fmt: skip
+    return junit_xml(f"market-spread.{result.workload}", cases, seconds=result.duration_s)

@@ -12,14 +12,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import RunProgress
-from market_spread.controller.analysis.result import (
-    Result,
-    figure_rows,
-    latency_rows,
-    milliseconds_text,
-    too_few_clusters,
-    unanswered,
-)
+from market_spread.controller.analysis.result import Result, figure_rows, latency_rows, milliseconds_text
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 
@@ -56,9 +49,9 @@ def result_table(result: Result) -> RenderableType:
         f"  {result.workload}, run {result.run_id}",
     )
     faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]
-    reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults, *unanswered(result))]
+    reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults, *result.unanswered)]
     note = f"– (n clusters): not evaluated, as it rests on n moments of the run; {CLUSTERS_MIN} are needed"
-    few = [Text(note, style="dim")] if too_few_clusters(result.latency_clusters) else []
+    few = [Text(note, style="dim")] if result.too_few_clusters else []
     figures = Table(show_header=False, box=None, padding=(0, 2))
     for name, value in figure_rows(result):
         figures.add_row(name, Text(value))

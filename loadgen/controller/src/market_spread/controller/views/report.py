@@ -11,12 +11,11 @@ from market_spread.common.clock import Clock
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion
 from market_spread.controller.analysis.latency import Boundary
-from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figure_rows, latency_rows, unanswered
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figure_rows, latency_rows
 from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.run_folder.folder import RunFolder
-from market_spread.controller.run_folder.manifest import Manifest
+from market_spread.controller.run_folder import Manifest, RunFolder
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.controller.views.output import markdown_table
 from market_spread.metrics_aggregator.http.archive import Archive
@@ -144,7 +143,7 @@ def anomalies(result: Result, timeline: Timeline) -> list[str]:
         for each in assessment["evidence"]
         if each["holds"] is False or (each["check"] in _SAID and each["holds"] is None and each["value"] is not None)
     ]
-    found += unanswered(result)
+    found += result.unanswered
     if result.negative_latencies:
         found.append(f"{result.negative_latencies} latencies were below 0: a clock was moved")
     if result.job_restarts:

@@ -24,7 +24,7 @@ from market_spread.controller.clients.probe import service_problem
 from market_spread.controller.clients.services import Addresses, Clients, JobClient
 from market_spread.controller.deploy.local.stack import LocalStack, remove_working_files
 from market_spread.controller.plan.workload import Workload
-from market_spread.controller.run_folder.folder import new_run_folder
+from market_spread.controller.run_folder import new_run_folder
 from market_spread.v1.control_pb2 import Phase
 
 _KILL_WITHIN_S = 5.0

@@ -18,7 +18,7 @@ from pathlib import Path
 from market_spread.common.config import home_folder, inherited_environment
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.jvm.jars import JarCache, Java, spark_home
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.run_folder import Section
 
 _MAKE_TIMEOUT_S = 300
 _CHECK_TIMEOUT_S = 60

@@ -26,8 +26,7 @@ from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.workload import Workload
-from market_spread.controller.run_folder.folder import gather_logs
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.run_folder import Section, gather_logs
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.receiver.config import ReceiverConfig
 from market_spread.sender.config import SenderConfig

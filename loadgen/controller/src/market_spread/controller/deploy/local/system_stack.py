@@ -18,7 +18,7 @@ from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.deploy.local.system_driver import SystemDriverConfig
 from market_spread.controller.plan.system import SparkKeys, SystemWorkload
-from market_spread.controller.run_folder.manifest import Section
+from market_spread.controller.run_folder import Section
 from market_spread.streaming.dry_run import find_checked
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check

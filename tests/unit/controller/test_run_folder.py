@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.run_folder.manifest import Manifest, flat
+from market_spread.controller.run_folder import Manifest, flat
 
 ONE = Manifest({"cpu": {"model": "A CPU", "threads": 2}, "spark": {"version": "4.3.0"}})
 

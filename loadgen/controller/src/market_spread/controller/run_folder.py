@@ -1,6 +1,7 @@
-"""The files of a run's folder, by name; the step that the run is at; and a folder of runs that is gone on with."""
+"""The files of a run's folder, by name; its state and its manifest; and a folder of runs that is gone on with."""
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,11 @@ from market_spread.common.clock import Clock
 from market_spread.common.documents import json_object, write_whole
 from market_spread.common.errors import UsageError, usage_errors
 
-VERSION = 1
+_VERSION = 1  # of state and manifest
 _LOCK = ".lock"
+
+Scalar = str | int | float | bool | None
+Section = Mapping[str, Scalar]
 
 
 class RunFolder:
@@ -92,14 +97,56 @@ class State:
     def write(self) -> None:
         """Write it down. OSError if that fails."""
         names = ("step", "source", "can_be_judged", "resumed", "error", "steps")
-        document = {"version": VERSION, **{name: getattr(self, name) for name in names}}
+        document = {"version": _VERSION, **{name: getattr(self, name) for name in names}}
         write_whole(self.path, json.dumps(document, indent=2) + "\n")
 
     @staticmethod
     def read(path: Path) -> Mapping[str, Any] | None:
         """What was written; None if there is nothing. UsageError if it cannot be read."""
         with usage_errors(f"{path} cannot be read", "start the run anew", (OSError, ValueError)):
-            return json_object(path.read_bytes(), version=VERSION) if path.exists() else None
+            return json_object(path.read_bytes(), version=_VERSION) if path.exists() else None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Sections of names and values. Two runs of the same thing have the same ones: no times, ports or paths."""
+
+    sections: Mapping[str, Section]
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the canonical JSON of the sections, in hexadecimal."""
+        canonical = json.dumps(self.sections, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def write(self, path: Path) -> Path:
+        """Write it whole, as `read` takes it. OSError if that fails."""
+        sections = {name: dict(sorted(values.items())) for name, values in self.sections.items()}
+        document = {"version": _VERSION, "sha256": self.sha256, "sections": sections}
+        return write_whole(path, json.dumps(document, indent=2) + "\n")
+
+    @staticmethod
+    def read(path: Path) -> "Manifest":
+        """What was written. UsageError if it cannot be read, is of another version, or does not fit its hash."""
+        what, kinds = f"the manifest {path} cannot be used", (OSError, ValueError, TypeError, KeyError)
+        with usage_errors(what, "name the folder of another run", kinds):
+            values = json_object(path.read_bytes(), version=_VERSION)
+            manifest = Manifest(values["sections"])
+            if manifest.sha256 != values["sha256"]:
+                raise ValueError("its values do not fit its hash: it was changed after the run")
+            return manifest
+
+
+def flat(values: Mapping[str, object], path: str = "") -> dict[str, Scalar]:
+    """Nested mappings and lists as flat names with dots; `a.b` is b of a, `a.0` the first of a list a."""
+    result: dict[str, Scalar] = {}
+    for name, value in values.items():
+        inner = {str(at): each for at, each in enumerate(value)} if isinstance(value, list | tuple) else value
+        if isinstance(inner, Mapping):
+            result |= flat(inner, f"{path}{name}.")
+        else:
+            result[f"{path}{name}"] = value if value is None or isinstance(value, str | int | float) else str(value)
+    return result
 
 
 def gather_logs(processes: Path, logs: Path) -> None:

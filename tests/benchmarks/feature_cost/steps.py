@@ -20,7 +20,7 @@ from market_spread.streaming.applications.market_spread import is_rejected
 from market_spread.streaming.modes.micro_batch import compile as micro_batch
 from market_spread.streaming.modes.micro_batch.as_of_join import frames_of, messages_of
 from market_spread.streaming.modes.real_time import compile as real_time
-from market_spread.streaming.modes.real_time.as_of_join import PackedRows
+from market_spread.streaming.modes.real_time.compile import PackedRows
 from market_spread.streaming.modes.registry import BY_NAME
 from market_spread.streaming.modes.rows import INVALID, invalid_value, is_good, source_rows, union_all
 from market_spread.streaming.operators.stateless import STAMPS

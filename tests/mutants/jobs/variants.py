@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from market_spread.streaming.modes import rows
 from market_spread.streaming.modes.real_time import compile as real_time
-from market_spread.streaming.modes.real_time.as_of_join import PackedRows
+from market_spread.streaming.modes.real_time.compile import PackedRows
 from market_spread.streaming.record_codec import wall_clock_us
 from tests.mutants.system import rejected as rejects
 from tests.mutants.wrong import MUTANTS

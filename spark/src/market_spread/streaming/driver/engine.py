@@ -16,8 +16,7 @@ from market_spread.common.errors import BrokerAwayError
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.wire.layout import Layout
 from market_spread.streaming.driver.config import JobConfig
-from market_spread.streaming.modes.kafka_io import WAKE_UP
-from market_spread.streaming.modes.registry import BY_NAME, LiveOperators, every, query_of
+from market_spread.streaming.modes.registry import BY_NAME, WAKE_UP, LiveOperators, every, query_of
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.operators.stateful import TimeWindow
 from market_spread.streaming.pipeline import Pipeline

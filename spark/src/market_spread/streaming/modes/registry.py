@@ -7,14 +7,51 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from market_spread.common.config import environment_of_spark
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
-from market_spread.streaming.modes.kafka_io import read_topic, writer_of
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import Pipeline
+
+_SOURCE_OPTIONS: Mapping[str, str] = {
+    "startingOffsets": "earliest",
+    "failOnDataLoss": "true",
+    "includeHeaders": "true",
+    "kafka.fetch.min.bytes": "1",
+    "kafka.fetch.max.wait.ms": "5",
+    "kafka.max.partition.fetch.bytes": "8388608",
+    "kafka.fetch.max.bytes": "16777216",
+}
+
+# The key of a record that is no message: it only wakes who reads the partition.
+WAKE_UP = b"market-spread.wake-up"
+
+_SINK_OPTIONS: Mapping[str, str] = {"kafka.linger.ms": "0", "kafka.acks": "all", "kafka.compression.type": "none"}
+
+
+def read_topic(
+    spark: SparkSession, topic: str, client: Mapping[str, str], options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """The records of a topic from its beginning, with their headers, but for those with the key WAKE_UP; streaming.
+
+    client: settings of Kafka's client, with `bootstrap.servers`; options: of Spark's source.
+    """
+    reader = spark.readStream.format("kafka").options(**_SOURCE_OPTIONS, **(options or {}), **_prefixed(client))
+    return reader.option("subscribe", topic).load().where(F.col("key").isNull() | (F.col("key") != F.lit(WAKE_UP)))
+
+
+def writer_of(records: DataFrame, checkpoint: str, client: Mapping[str, str]) -> DataStreamWriter:
+    """Writes records (topic, key, value), at least once. client: as of `read_topic`."""
+    writer = records.writeStream.format("kafka").options(**_SINK_OPTIONS, **_prefixed(client))
+    return writer.option("checkpointLocation", checkpoint)
+
+
+def _prefixed(client: Mapping[str, str]) -> dict[str, str]:
+    return {f"kafka.{name}": value for name, value in client.items()}
+
 
 _HERE = Path(__file__).parent
 # Only while the job warms up, and long enough for a batch to read something (at 50 ms none did).

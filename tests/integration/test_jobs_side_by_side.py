@@ -1,34 +1,36 @@
-"""docs/jobs.md: each pipeline gives what the job of Spark's own API gives, and both are as long as the page says."""
+"""docs/jobs.md: each pipeline gives what the other jobs on the page give, and all are as long as the page says."""
 
 import importlib
 import json
 import random
 import re
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark import cloudpickle
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from market_spread.streaming.testing import open_session, run
+from tests.benchmarks.peers.venvs import python_of
 from tests.integration.test_snippets import FILE
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "jobs.md").read_text()
 FILES = {found["name"]: found["text"] for found in FILE.finditer(PAGE)}
-Rows = Sequence[Mapping[str, Any]]
-SECOND_US = 1_000_000
+Rows = Sequence[Any]
 
 
-def drawn(count: int, seed: int, **fields: Sequence[Any]) -> list[dict[str, Any]]:
-    """Rows of drawn fields, with times that go on, four a second, and are up to two seconds out of order."""
+def drawn(count: int, seed: int, *, step_ms: int = 250, **fields: Sequence[Any]) -> list[dict[str, Any]]:
+    """Rows of drawn fields, with times that go on by a step, and are up to 1.5 seconds out of order."""
     dice = random.Random(seed)
     return [
-        {"at_us": (n * 250 + dice.randrange(2000)) * 1000, **{name: dice.choice(of) for name, of in fields.items()}}
+        {"at_us": (n * step_ms + dice.randrange(1500)) * 1000, **{name: dice.choice(of) for name, of in fields.items()}}
         for n in range(count)
     ]
 
@@ -37,9 +39,9 @@ def numbered(name: str, rows: Rows) -> list[dict[str, Any]]:
     return [{**row, name: number} for number, row in enumerate(rows)]
 
 
-SYMBOLS, LATER = ("ABC", "DEF", "GHI"), [{"at_us": 10_000 * SECOND_US}]
+SYMBOLS = ("ABC", "DEF", "GHI")
 TRADES = drawn(2_000, 1, symbol=SYMBOLS, cents=range(900, 1100), shares=range(1, 500))
-VIEWS = [{**row, "at_us": row["at_us"] * 200} for row in drawn(1_000, 2, visitor=range(40))]
+VIEWS = drawn(1_000, 2, step_ms=50_000, visitor=range(40))
 QUOTES = numbered("number", drawn(1_000, 3, symbol=SYMBOLS, offer=range(900, 1100)))
 PLACED, PAID = drawn(400, 4, order_id=range(300)), drawn(600, 5, order_id=range(300), cents=range(1, 9))
 # What ends the last windows, and of joins nothing.
@@ -94,12 +96,36 @@ def of_spark(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> lis
         return [json.loads(row.value) for row in spark.table("found").collect()]
 
 
+FLOW = """
+import importlib, sys
+import bytewax.operators as op
+from bytewax.connectors.files import FileSink, FileSource
+from bytewax.dataflow import Dataflow
+from bytewax.testing import run_main
+
+name, given, found = sys.argv[1:]
+flow = Dataflow(name)
+values = getattr(importlib.import_module(name + "_of_bytewax"), name)(op.input("in", flow, FileSource(given)))
+op.output("out", values, FileSink(found))
+run_main(flow)
+"""
+
+
+def of_bytewax(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> list[dict[str, Any]]:
+    (source,) = batches[0]
+    given, found = folder / "given.txt", folder / "found.txt"
+    given.write_text("\n".join(json.dumps(row) for batch in batches for row in batch[source]))
+    subprocess.run([python_of("bytewax"), "-c", FLOW, name, given, found], cwd=folder, check=True, timeout=120)
+    # In the end of its input it puts out all windows, also the one that ends the others.
+    return [row for row in map(json.loads, found.read_text().splitlines()) if "END" not in row.values()]
+
+
 def in_order(rows: Rows, names: Sequence[str]) -> list[tuple[Any, ...]]:
     return sorted(tuple(row[name] for name in names) for row in rows)
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_pipeline_gives_what_spark_gives(name: str, written: Path) -> None:
+def test_pipeline_gives_what_the_others_give(name: str, written: Path) -> None:
     batches = JOBS[name]
     expected = of_spark(name, written, batches)
     pipeline = getattr(importlib.import_module(name), name)()
@@ -107,10 +133,28 @@ def test_pipeline_gives_what_spark_gives(name: str, written: Path) -> None:
     given = [{source: [json.dumps(row) for row in rows] for source, rows in batch.items()} for batch in batches]
     found = run(pipeline, *given)
 
-    rows = [json.loads(value) for value in found[pipeline.sinks[0].name]]
+    rows, names = [json.loads(value) for value in found[pipeline.sinks[0].name]], list(expected[0])
     assert len(rows) > 50
     assert found["invalid"] == []
-    assert in_order(rows, list(expected[0])) == in_order(expected, list(expected[0]))
+    assert in_order(rows, names) == in_order(expected, names)
+    if f"{name}_of_bytewax.py" in FILES:
+        assert in_order(of_bytewax(name, written, batches), names) == in_order(expected, names)
+
+
+@pytest.mark.parametrize(("name", "ends"), [("visits", False), ("exposure", True)])
+def test_a_message_that_cannot_be_read_is_lost_or_ends_the_query_of_spark(name: str, ends: bool, written: Path) -> None:
+    (source, rows), *_ = JOBS[name][0].items()
+    batches = [{source: ["no object", *rows[:50]]}]
+    pipeline = getattr(importlib.import_module(name), name)()
+
+    if ends:
+        with pytest.raises(StreamingQueryException):
+            of_spark(name, written, batches)
+    else:
+        of_spark(name, written, batches)
+    found = run(pipeline, {source: [json.dumps(row) for row in batches[0][source]]})
+
+    assert [json.loads(report)["offset"] for report in found["invalid"]] == [0]
 
 
 def lines_of(text: str) -> int:
@@ -118,7 +162,8 @@ def lines_of(text: str) -> int:
 
 
 def test_page_counts_the_lines() -> None:
-    said = re.findall(r"^\| \[[\w ]+\]\(#[\w-]+\) \| (\d+) lines \| (\d+) lines \|", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| \[[\w ]+\]\(#[\w-]+\) \|(.*)\|$", PAGE, re.MULTILINE)
+    files = [[f"{name}{of}.py" for of in ("", "_of_spark", "_of_bytewax")] for name in JOBS]
 
-    counted = [(lines_of(FILES[f"{name}.py"]), lines_of(FILES[f"{name}_of_spark.py"])) for name in JOBS]
-    assert [(int(ours), int(spark)) for ours, spark in said] == counted
+    said = [[int(lines) for lines in re.findall(r"(\d+) lines", row)] for row in rows]
+    assert said == [[lines_of(FILES[file]) for file in of if file in FILES] for of in files]

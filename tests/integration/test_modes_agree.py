@@ -83,7 +83,7 @@ class Drawn:
 
     def __init__(self, seed: int) -> None:
         dice = random.Random(seed)
-        self.messages = dice.choice([Json, Csv])
+        self.messages: type[Json] | type[Csv] = dice.choice([Json, Csv])
         self.before = [drawn_step(dice, number) for number in range(dice.randrange(3))]
         self.after = [drawn_step(dice, number) for number in range(10, 10 + dice.randrange(3))]
         self.keys = dice.choice([(), ("name",), ("b",), ("a",), ("name", "b")])

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from market_spread.common.config import pyspark_without_jvm
 from market_spread.streaming.applications.registry import find
 from market_spread.streaming.messages import Names, PipelineError
-from market_spread.streaming.operators.stateful import AsOfJoin, RangeWindow, SessionWindow
+from market_spread.streaming.operators.stateful import AsOfJoin, TimeWindow
 from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, Filter, FlatMap, Map, Row
 from market_spread.streaming.pipeline import Pipeline
 
@@ -44,7 +44,7 @@ def _functions(pipeline: Pipeline) -> Iterator[tuple[str, Function, Names]]:
     match stream.state:
         case AsOfJoin(name, emit=emit) if emit is not None:
             yield name, emit, after.fields
-        case RangeWindow(name, aggregates=aggregates) | SessionWindow(name, aggregates=aggregates):
+        case TimeWindow(name, aggregates=aggregates):
             yield from ((name, function, replace(after, state=None).fields) for function in aggregates.values())
     yield from _of_steps(stream.computations, after.fields)
     yield from ((sink.name, sink.keep, stream.fields) for sink in pipeline.sinks if sink.keep is not None)

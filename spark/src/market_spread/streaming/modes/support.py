@@ -12,10 +12,9 @@ from market_spread.streaming.operators.stateful import (
     CountWindow,
     Deduplicate,
     IntervalJoin,
-    RangeWindow,
     RunningTotal,
-    SessionWindow,
     StatefulMap,
+    TimeWindow,
 )
 from market_spread.streaming.operators.stateless import MapBatches
 from market_spread.streaming.pipeline import Pipeline, Source
@@ -37,7 +36,7 @@ def remarks(pipeline: Pipeline, mode: str) -> list[str]:
             return [f"{join.name!r} joins by arrival, not by time, as rows do not wait for each other"]
         case AsOfJoin() as join if why := why_by_row(pipeline):
             return [f"{join.name!r} joins row by row, which costs more than on whole frames; {why}"]
-        case RangeWindow() | SessionWindow() as window:
+        case TimeWindow() as window:
             return [f"{window.name!r} puts a window out when a row comes from {window.late_s:g} s after its end"]
         case _:
             return []
@@ -96,7 +95,7 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
                         f"{state.name!r} cannot drop repeated rows of {name!r} in {REAL_TIME}; "
                         f"declare no sequence, or use {MICRO_BATCH}"
                     )
-        case RangeWindow() | SessionWindow() | Deduplicate() | IntervalJoin() as state:
+        case TimeWindow() | Deduplicate() | IntervalJoin() as state:
             yield f"{state.name!r} goes by time, and {REAL_TIME} does not notice when a time is over; use {MICRO_BATCH}"
         case AsOfJoin() as state:
             for source, field in _fields(pipeline):

@@ -47,7 +47,33 @@ class StatefulStep:
 
 
 @dataclass(frozen=True, slots=True)
-class AsOfJoin(StatefulStep):
+class Join(StatefulStep):
+    """Adds to each row of one source fields of another: `added` maps their names to those that `of` has."""
+
+    of: str
+    added: Mapping[str, str]
+
+    @property
+    def adds(self) -> Names:
+        return tuple(self.added)
+
+    def fields_of(self, schemas: RowSchemas) -> Names:
+        others = {source: schema for source, schema in schemas.items() if source != self.of}
+        return each_once((*_all_fields(others), *self.added))
+
+    def _cannot_join(self, schemas: RowSchemas) -> str | None:
+        if self.of not in schemas:
+            return f"there is no source {self.of!r} before it, only {', '.join(schemas)}; merge it in"
+        if len(schemas) != 2:
+            return f"it joins two sources, one of them {self.of!r}, not {', '.join(schemas)}; merge two"
+        for name in self.added.values():
+            if name not in schemas[self.of].fields:
+                return f"the source {self.of!r} has no field {name!r}; it has {', '.join(schemas[self.of].fields)}"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class AsOfJoin(Join):
     """Joins each row with the latest row of another source that has the same key (as-of join). Constant-size state.
 
     of: the source whose latest row is kept; its sequence says which row is later. added: the fields that the join adds,
@@ -61,20 +87,11 @@ class AsOfJoin(StatefulStep):
     True
     """
 
-    of: str
-    added: Mapping[str, str]
     emit: Callable[[Row], Any] | None = None
     kind: ClassVar[str] = "as-of join"
 
-    @property
-    def adds(self) -> Names:
-        return tuple(self.added)
-
-    def fields_of(self, schemas: RowSchemas) -> Names:
-        return _joined_fields(self.of, self.added, schemas)
-
     def problem(self, schemas: RowSchemas) -> str | None:
-        if problem := _cannot_join(self.of, schemas):
+        if problem := self._cannot_join(schemas):
             return problem
         schema = schemas[self.of]
         if schema.sequence is None:
@@ -82,13 +99,9 @@ class AsOfJoin(StatefulStep):
         for source, other in schemas.items():
             if other.time is None:
                 return f"the source {source!r} declares no time, so its rows have no order; declare one"
-        return next(filter(None, (self._not_kept(name, schema) for name in self.added.values())), None)
-
-    def _not_kept(self, name: str, schema: RowSchema) -> str | None:
-        if name not in schema.fields:
-            return _no_field(self.of, name, schema)
-        if name in fields_of(schema.messages) and name not in numbers_of(schema.messages):
-            return f"{name!r} of {self.of!r} is not a number, and the state keeps only numbers; leave it out"
+        for name in self.added.values():
+            if name in fields_of(schema.messages) and name not in numbers_of(schema.messages):
+                return f"{name!r} of {self.of!r} is not a number, and the state keeps only numbers; leave it out"
         return None
 
 
@@ -117,13 +130,28 @@ class RunningTotal(StatefulStep):
         return _cannot_number(schemas) or _missing((self.of,) if self.of else (), schemas)
 
 
-@dataclass(frozen=True, slots=True)
-class StatefulMap(StatefulStep):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonState(StatefulStep):
+    """A step whose function gets arrays. takes: fields of the rows; gives: fields of the output, with Spark types."""
+
+    takes: Names
+    gives: Mapping[str, str]
+
+    @property
+    def adds(self) -> Names:
+        return tuple(self.gives)
+
+    def problem(self, schemas: RowSchemas) -> str | None:
+        return _cannot_number(schemas) or _missing(self.takes, schemas)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatefulMap(PythonState):
     """Python with state of any size per key: from the key's new rows and its state, output rows and the new state.
 
-    takes: fields of the rows; state: names of its values with their Spark types; gives: fields of the output, with
-    their types. update: called with the key, a Row of arrays (n,) in the order in which the rows take effect, and the
-    state (None for a new key); returns the arrays of `gives`, and the new state.
+    takes, gives: see PythonState; state: names of its values with their Spark types. update: called with the key, a Row
+    of arrays (n,) in the order in which the rows take effect, and the state (None for a new key); returns the arrays of
+    `gives`, and the new state.
 
     >>> def highest(driver, rows, before):
     ...     best = max([*rows.fare, *([before["best"]] if before else [])])
@@ -135,25 +163,16 @@ class StatefulMap(StatefulStep):
     ({'best': [30]}, {'best': 30})
     """
 
-    takes: Names
     state: Mapping[str, str]
-    gives: Mapping[str, str]
     update: Callable[[Any, Row, Mapping[str, Any] | None], tuple[Mapping[str, Any], Mapping[str, Any]]]
     kind: ClassVar[str] = "stateful map"
 
-    @property
-    def adds(self) -> Names:
-        return tuple(self.gives)
 
-    def problem(self, schemas: RowSchemas) -> str | None:
-        return _cannot_number(schemas) or _missing(self.takes, schemas)
-
-
-@dataclass(frozen=True, slots=True)
-class CountWindow(StatefulStep):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountWindow(PythonState):
     """One row for every `size` rows of a key; the state keeps the rows of a window that is not full yet.
 
-    takes, gives: see StatefulMap; function: called with the key and a Row of arrays (size,); returns a value for each
+    takes, gives: see PythonState; function: called with the key and a Row of arrays (size,); returns a value for each
     of `gives`.
 
     >>> mean = CountWindow(
@@ -168,29 +187,35 @@ class CountWindow(StatefulStep):
     """
 
     size: int
-    takes: Names
-    gives: Mapping[str, str]
     function: Callable[[Any, Row], Mapping[str, Any]]
     kind: ClassVar[str] = "count window"
-
-    @property
-    def adds(self) -> Names:
-        return tuple(self.gives)
 
     def problem(self, schemas: RowSchemas) -> str | None:
         if self.size < 1:
             return f"a window of {self.size} rows never fills; use 1 or more"
-        return _cannot_number(schemas) or _missing(self.takes, schemas)
+        return PythonState.problem(self, schemas)
 
 
-@dataclass(frozen=True, slots=True)
-class RangeWindow(StatefulStep):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeWindow(StatefulStep):
     """Aggregates of the rows of a key in windows of time, by the time that the source declares.
 
-    Windows are size_s long and begin every slide_s (without it, size_s) of Unix time. A row more than late_s behind the
-    latest time seen may be dropped. An output row has the key, `window_start_us`, `window_end_us` and `aggregates`,
-    each a function of the Row to a column such as `F.sum(row.value)`. A window is output once, when the latest time
-    seen is late_s after its end.
+    A row more than late_s behind the latest time seen may be dropped. An output row has the key, `window_start_us`,
+    `window_end_us` and `aggregates`, each a function of the Row to a column such as `F.sum(row.value)`. A window is
+    output once, when the latest time seen is late_s after its end.
+    """
+
+    aggregates: Mapping[str, Callable[[Row], Any]]
+    late_s: float = 0.0
+
+    @property
+    def adds(self) -> Names:
+        return ("window_start_us", "window_end_us", *self.aggregates)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeWindow(TimeWindow):
+    """A TimeWindow whose windows are size_s long, and begin every slide_s (without it, size_s) of Unix time.
 
     >>> from pyspark.sql import functions as F
     >>> volume = RangeWindow(
@@ -201,14 +226,8 @@ class RangeWindow(StatefulStep):
     """
 
     size_s: float
-    aggregates: Mapping[str, Callable[[Row], Any]]
     slide_s: float | None = None
-    late_s: float = 0.0
     kind: ClassVar[str] = "range window"
-
-    @property
-    def adds(self) -> Names:
-        return ("window_start_us", "window_end_us", *self.aggregates)
 
     def problem(self, schemas: RowSchemas) -> str | None:
         if not 0 < (self.slide_s or self.size_s) <= self.size_s:
@@ -216,11 +235,9 @@ class RangeWindow(StatefulStep):
         return _cannot_time(self.late_s, schemas)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionWindow(StatefulStep):
-    """Aggregates of the rows of a key that follow each other within gap_s, by the time that the source declares.
-
-    `window_end_us` is gap_s after the last row. See RangeWindow for the rest.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionWindow(TimeWindow):
+    """A TimeWindow of rows that follow each other within gap_s; it ends gap_s after the last one.
 
     >>> from pyspark.sql import functions as F
     >>> SessionWindow("visit", gap_s=1800, aggregates={"pages": lambda visit: F.count("*")}).adds
@@ -228,13 +245,7 @@ class SessionWindow(StatefulStep):
     """
 
     gap_s: float
-    aggregates: Mapping[str, Callable[[Row], Any]]
-    late_s: float = 0.0
     kind: ClassVar[str] = "session window"
-
-    @property
-    def adds(self) -> Names:
-        return ("window_start_us", "window_end_us", *self.aggregates)
 
     def problem(self, schemas: RowSchemas) -> str | None:
         if self.gap_s <= 0:
@@ -264,8 +275,8 @@ class Deduplicate(StatefulStep):
         return _cannot_time(self.late_s, schemas)
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalJoin(StatefulStep):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalJoin(Join):
     """Joins each row with every row of another source that has the same key and a time near its own.
 
     of: the other source; before_s, after_s: how much earlier and later than the row its rows may be. added: the fields
@@ -277,34 +288,24 @@ class IntervalJoin(StatefulStep):
     ('paid_cents',)
     """
 
-    of: str
     before_s: float
     after_s: float
-    added: Mapping[str, str]
     late_s: float = 0.0
     kind: ClassVar[str] = "interval join"
 
-    @property
-    def adds(self) -> Names:
-        return tuple(self.added)
-
-    def fields_of(self, schemas: RowSchemas) -> Names:
-        return _joined_fields(self.of, self.added, schemas)
-
     def problem(self, schemas: RowSchemas) -> str | None:
-        if problem := _cannot_join(self.of, schemas):
+        if problem := self._cannot_join(schemas):
             return problem
         if min(self.before_s, self.after_s) < 0:
             return f"before_s={self.before_s:g} and after_s={self.after_s:g}; use 0 or more"
-        if unknown := [name for name in self.added.values() if name not in schemas[self.of].fields]:
-            return _no_field(self.of, unknown[0], schemas[self.of])
         if twice := [name for name in self.added if name in _all_fields(schemas)]:
             return f"the rows have a field {twice[0]!r} already; add it by another name"
         return _cannot_time(self.late_s, schemas)
 
 
-TimeWindow = RangeWindow | SessionWindow
-StateComputation = AsOfJoin | RunningTotal | StatefulMap | CountWindow | TimeWindow | Deduplicate | IntervalJoin
+StateComputation = (
+    AsOfJoin | RunningTotal | StatefulMap | CountWindow | RangeWindow | SessionWindow | Deduplicate | IntervalJoin
+)
 
 
 def needed_values(state: StateComputation | None, source: str) -> Names:
@@ -336,22 +337,6 @@ def _cannot_time(late_s: float, schemas: RowSchemas) -> str | None:
         if schema.sequence is not None:
             return f"it goes by time, and cannot drop repeated rows by sequence; declare no sequence for {source!r}"
     return None
-
-
-def _cannot_join(of: str, schemas: RowSchemas) -> str | None:
-    if of not in schemas:
-        return f"there is no source {of!r} before it, only {', '.join(schemas)}; merge it in"
-    if len(schemas) != 2:
-        return f"it joins two sources, one of them {of!r}, not {', '.join(schemas)}; merge two"
-    return None
-
-
-def _no_field(source: str, name: str, schema: RowSchema) -> str:
-    return f"the source {source!r} has no field {name!r}; it has {', '.join(schema.fields)}"
-
-
-def _joined_fields(of: str, added: Mapping[str, str], schemas: RowSchemas) -> Names:
-    return each_once((*_all_fields({name: each for name, each in schemas.items() if name != of}), *added))
 
 
 def _missing(needed: Names, schemas: RowSchemas) -> str | None:

@@ -75,7 +75,7 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
     match stream.state:
         case AsOfJoin() as state if why_by_row(pipeline) is None:
             return join_frames(pipeline, state, records)
-        case RangeWindow() | SessionWindow() | Deduplicate() | IntervalJoin() as state:
+        case TimeWindow() | Deduplicate() | IntervalJoin() as state:
             # Malformed rows bypass what drops late rows: they have no time.
             malformed = union_all(branch_rows(pipeline, records, _apply_step, is_counted=False)).where(~is_good())
             return union_all([_by_time(stream, state, branches), malformed.select(*METADATA_TYPES)])
@@ -149,7 +149,7 @@ def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def _by_time(
-    stream: Stream, state: TimeWindow | Deduplicate | IntervalJoin, branches: Sequence[DataFrame]
+    stream: Stream, state: RangeWindow | SessionWindow | Deduplicate | IntervalJoin, branches: Sequence[DataFrame]
 ) -> DataFrame:
     """What becomes of the good rows. What is late is seen over all sources together, in a join by each."""
     times = [str(schema.time) for schema in stream.schemas.values()]

@@ -294,6 +294,33 @@ class TestInMicroBatchMode:
         assert len(found["out"]) == len(expected)
         assert reasons(found["invalid"]) == [("missing_value", 3), ("missing_value", 6)]
 
+    def test_a_state_is_forgotten_when_its_time_is_over(self) -> None:
+        def paid(key: tuple[str, str], rows: Row, before: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+            cents = (before["cents"] if before else 0) + int(rows.quantity.sum())
+            return {"cents": [cents] if before else []}, {"cents": cents}
+
+        state: StatefulMap = StatefulMap(
+            "paid", takes=("quantity",), state={"cents": "bigint"}, gives={"cents": "bigint"}, update=paid,
+            forget_after_s=10, late_s=5, forgotten=lambda key, state: {"cents": [-state["cents"]]},
+        )  # fmt: skip
+        orders = Source("orders", Json(Trade), time="at_us").key_by("account", "side").to(state)
+        pipeline = orders.to_sink(Sink("out", Text("{account} {side} {cents}")), name="forgets")
+        second = 1_000_000
+
+        batches = (
+            [trade("a", 1, second), trade("b", 5, 4 * second), trade("c", "x"), trade("a", 2, 9 * second)],
+            [trade("b", 7, 12 * second), trade("d", 9, 19 * second)],
+            [trade("d", 1, 26 * second)],  # a's ends at 19, which is over now
+            [trade("b", 1, 27 * second)],  # b's would have ended at 22, had it not had another row
+            [trade("z", 1, 60 * second)],
+            [trade("b", 1, 61 * second)],  # it begins anew
+        )
+        found = run(pipeline, *({"orders": batch} for batch in batches))
+
+        expected = ["a buy -3", "b buy 12", "b buy 13", "b buy -13", "d buy 10", "d buy -10"]
+        assert sorted(found["out"]) == sorted(it.encode() for it in expected)
+        assert reasons(found["invalid"]) == [("unreadable_field", 2)]
+
     def test_json_joins_as_of_its_time(self) -> None:
         quotes = Source("quotes", Json(Quote), time="at_us", sequence="number")
         real = quotes.to(Filter("real", lambda quote: quote.number % 7 != 0))

@@ -134,16 +134,10 @@ def nullable_fields(messages: Messages) -> Names:
     return tuple(field.name for field in typed if field.is_nullable)
 
 
-def numbers_of(messages: Messages) -> Names:
-    """The fields that are whole numbers, with or without a sign."""
+def whole_numbers(messages: Messages, *, signed: bool = False) -> Names:
+    """The fields that are whole numbers, so that they can be a time or a sequence; or also those with a sign."""
     if isinstance(messages, Layout):
-        return tuple(field.name for field in messages.fields if field.is_number)
-    return whole_numbers(messages)
-
-
-def whole_numbers(messages: Messages) -> Names:
-    """The fields that can be a time or a sequence."""
-    if isinstance(messages, Layout):
-        return tuple(field.name for field in messages.fields if field.kind is Kind.DIGITS)
+        numbers = [field for field in messages.fields if field.kind is Kind.DIGITS or (signed and field.is_number)]
+        return tuple(field.name for field in numbers)
     typed = messages.typed_fields if isinstance(messages, TypedRecord) else ()
     return tuple(field.name for field in typed if field.type == _SPARK_TYPES[int])

@@ -18,7 +18,7 @@ from market_spread.common.wire.layout import Layout
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes.registry import BY_NAME, WAKE_UP, LiveOperators, every, query_of
 from market_spread.streaming.modes.rows import INVALID
-from market_spread.streaming.operators.stateful import TimeWindow
+from market_spread.streaming.operators.stateful import StatefulMap, TimeWindow
 from market_spread.streaming.pipeline import Pipeline
 
 _ROWS, _READ = "number of output rows", "read"
@@ -158,9 +158,11 @@ class SparkEngine:
         return self.spark.sparkContext.defaultParallelism
 
     def late_s(self) -> float:
-        """How long windows of time wait for late rows; for ever without windows, as then no row waits."""
+        """How long what is put out in the end of a time waits for late rows; for ever if there is no such thing."""
         state = self.pipeline.stream.state
-        return state.late_s if isinstance(state, TimeWindow) else math.inf
+        if isinstance(state, StatefulMap) and not state.forget_after_s:
+            return math.inf
+        return state.late_s if isinstance(state, TimeWindow | StatefulMap) else math.inf
 
     def newest_batch(self, query: StreamingQuery) -> int:
         """Number of the newest batch that the query reports; -1 if none. Cheap."""

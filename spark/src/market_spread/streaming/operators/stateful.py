@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from market_spread.streaming.messages import Messages, Names, each_once, fields_of, numbers_of
+from market_spread.streaming.messages import Messages, Names, each_once, fields_of, whole_numbers
 from market_spread.streaming.operators.stateless import Row
 
 
@@ -100,7 +100,7 @@ class AsOfJoin(Join):
             if other.time is None:
                 return f"the source {source!r} declares no time, so its rows have no order; declare one"
         for name in self.added.values():
-            if name in fields_of(schema.messages) and name not in numbers_of(schema.messages):
+            if name in fields_of(schema.messages) and name not in whole_numbers(schema.messages, signed=True):
                 return f"{name!r} of {self.of!r} is not a number, and the state keeps only numbers; leave it out"
         return None
 
@@ -151,7 +151,9 @@ class StatefulMap(PythonState):
 
     takes, gives: see PythonState; state: names of its values with their Spark types. update: called with the key, a Row
     of arrays (n,) in the order in which the rows take effect, and the state (None for a new key); returns the arrays of
-    `gives`, and the new state.
+    `gives`, and the new state. forget_after_s: how long after a key's last row its state is kept, by the time that the
+    source declares; for ever without it. forgotten: called then with the key and the state; returns the arrays of
+    `gives`. late_s: see TimeWindow.
 
     >>> def highest(driver, rows, before):
     ...     best = max([*rows.fare, *([before["best"]] if before else [])])
@@ -165,7 +167,16 @@ class StatefulMap(PythonState):
 
     state: Mapping[str, str]
     update: Callable[[Any, Row, Mapping[str, Any] | None], tuple[Mapping[str, Any], Mapping[str, Any]]]
+    forget_after_s: float | None = None
+    forgotten: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]] | None = None
+    late_s: float = 0.0
     kind: ClassVar[str] = "stateful map"
+
+    def problem(self, schemas: RowSchemas) -> str | None:
+        if self.forget_after_s is not None and self.forget_after_s <= 0:
+            return f"forget_after_s={self.forget_after_s:g}; use more than 0, or leave it out"
+        by_time = _cannot_time(self.late_s, schemas) if self.forget_after_s else None
+        return by_time or PythonState.problem(self, schemas)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

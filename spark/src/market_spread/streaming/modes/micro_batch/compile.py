@@ -59,6 +59,7 @@ Updated = tuple[Mapping[str, Any], KeyState]
 Update = Callable[[Any, Row, KeyState | None], Updated]
 
 _HIGHEST = "_newest"  # in the stored state: the highest sequence so far
+_LAST, _KEY = "_last", "_key_"  # there, too: the time of the key's last row, and the fields of the key
 _NEVER = -1
 _NULLS = "_nulls"  # of a row that only passes through Python: for each field, whether it is null
 _CERTAINLY_64_BITS = 2.0**62
@@ -223,18 +224,23 @@ def _keyed(
             gives, waiting = {**keyed_by, **state.gives}, {name: f"array<{types[name]}>" for name in state.takes}
             work = KeyedWork(keys, state.takes, gives, waiting, partial(_fill_windows, state), sequence)
         case StatefulMap():
-            work = KeyedWork(keys, state.takes, {**keyed_by, **state.gives}, state.state, state.update, sequence)
+            forgets = state if state.forget_after_s else None
+            gives = {**keyed_by, **state.gives}
+            work = KeyedWork(keys, state.takes, gives, state.state, state.update, sequence, forgets=forgets)
         case never:
             assert_never(never)
     nullable = [name for name in fields if name not in replace(pipeline.stream, state=None, computations=()).present]
     nulls = F.concat(F.lit(""), *(F.when(F.col(name).isNull(), "1").otherwise("0") for name in nullable))
     keyed = _filled(rows.withColumns({"_key": row_key(keys), _NULLS: nulls}), [*fields])
+    if work.forgets:
+        at = F.when(is_good(), F.timestamp_micros("_time"))
+        keyed = keyed.withColumn("_at", at).withWatermark("_at", duration(work.forgets.late_s))
     after = keyed.groupBy("_key").applyInPandasWithState(
         work.run,
         outputStructType=", ".join(f"`{name}` {kind}" for name, kind in {**work.gives, **METADATA_TYPES}.items()),
         stateStructType=", ".join(f"`{name}` {kind}" for name, kind in work.stored_state.items()),
         outputMode="append",
-        timeoutConf=GroupStateTimeout.NoTimeout,
+        timeoutConf=GroupStateTimeout.EventTimeTimeout if work.forgets else GroupStateTimeout.NoTimeout,
     )
     if not isinstance(state, AsOfJoin | RunningTotal):
         return after
@@ -252,6 +258,10 @@ def _order(state: StatefulStep, source: str, time: str | None) -> Column:
     return order * 2 + (0 if state.of == source else 1) if isinstance(state, AsOfJoin) else order
 
 
+def _plain(key: tuple[Any, ...]) -> Any:
+    return key if len(key) > 1 else key[0]
+
+
 def _is_of(order: Any) -> Any:
     return order % 2 == 0
 
@@ -261,7 +271,8 @@ class KeyedWork:
     """A stateful step for `applyInPandasWithState`. `gives` and `state` map names to Spark types.
 
     sequence: the field that numbers a key's rows; a row whose number is not higher than the earlier ones is dropped.
-    keeps_rows: whether each output row is an input row with more fields, which keeps its origin and stamps.
+    keeps_rows: whether each output row is an input row with more fields, which keeps its origin and stamps. forgets:
+    the step, if its state is forgotten.
     """
 
     keys: Names
@@ -271,6 +282,7 @@ class KeyedWork:
     update: Update
     sequence: str | None
     keeps_rows: bool = False
+    forgets: StatefulMap | None = None
 
     @property
     def stored_state(self) -> Mapping[str, str]:
@@ -280,10 +292,19 @@ class KeyedWork:
         not find `elementType`.
         """
         kept = {name: "string" if _is_array(kind) else kind for name, kind in self.state.items()}
+        if self.forgets:
+            kept |= {_LAST: "bigint", **{_KEY + name: self.gives[name] for name in self.keys}}
         return {**kept, _HIGHEST: "bigint"} if self.sequence else kept
 
     def run(self, _key: object, chunks: "Iterable[DataFrameLike]", state: GroupState) -> "Iterator[DataFrameLike]":
-        """One key's rows of a batch."""
+        """One key's rows of a batch, or the end of its state."""
+        if state.hasTimedOut:
+            before = self._read(state) or {}
+            state.remove()
+            if self.forgets and self.forgets.forgotten:
+                key = tuple(before[_KEY + name] for name in self.keys)
+                yield self._rows(key, self.forgets.forgotten(_plain(key), before))
+            return
         rows = pd.concat(list(chunks), ignore_index=True).sort_values(["_time", *ORIGIN], kind="stable")
         is_bad = rows["reason"].notna()
         if is_bad.any():
@@ -300,12 +321,19 @@ class KeyedWork:
             return rows_of(self.gives, {}, rows)
         key = tuple(rows[name].iloc[0] for name in self.keys)
         taken = Row({name: rows[name].to_numpy() for name in self.takes})
-        given, after = self.update(key if len(key) > 1 else key[0], taken, before)
+        given, after = self.update(_plain(key), taken, before)
         if self.sequence:
             after = {**after, _HIGHEST: int(rows[self.sequence].iloc[-1])}
+        if self.forgets and self.forgets.forget_after_s:
+            last = max(int(rows["_time"].iloc[-1]), before[_LAST] if before else 0)
+            after = {**after, _LAST: last, **{_KEY + name: value for name, value in zip(self.keys, key, strict=True)}}
+            state.setTimeoutTimestamp(last // 1000 + round(self.forgets.forget_after_s * 1000))
         state.update(tuple(self._stored(name, after[name]) for name in self.stored_state))
         if self.keeps_rows:
             return rows_of(self.gives, given, rows)
+        return self._rows(key, given)
+
+    def _rows(self, key: tuple[Any, ...], given: Mapping[str, Any]) -> pd.DataFrame:
         count = len(next(iter(given.values()))) if given else 0
         keyed_by = {name: np.full(count, value, object) for name, value in zip(self.keys, key, strict=True)}
         return rows_of(self.gives, {**keyed_by, **given}, None)

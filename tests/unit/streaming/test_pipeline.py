@@ -1,7 +1,7 @@
 """Pipelines as values: their fields and topology, and every mistake found where it is made, in one sentence."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -270,6 +270,14 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (
         lambda: ORDERS.key_by("symbol").to(SessionWindow("visit", gap_s=0, aggregates={})),
         "'visit': gap_s=0; use more than 0",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(replace(LONGEST, takes=(), forget_after_s=-1)),
+        "'longest': forget_after_s=-1; use more than 0, or leave it out",
+    ),
+    (
+        lambda: LINES.key_by("text").to(replace(LONGEST, forget_after_s=1)),
+        "'longest': the source 'lines' declares no time; declare one",
     ),
     (
         lambda: LINES.key_by("text").to(Deduplicate("once")),

@@ -45,7 +45,6 @@ __all__ = [
     "Text",
     "applications",
     "driver",
-    "dry_run",
     "messages",
     "modes",
     "testing",

@@ -37,9 +37,7 @@ class JobService(JobServicer):
             rows_late=progress.late,
             batches=[
                 pb.CommittedBatch(
-                    batch_id=batch.batch_id,
-                    start_unix_ns=batch.start_unix_ns,
-                    duration_ns=batch.duration_ns,
+                    batch_id=batch.batch_id, start_unix_ns=batch.start_unix_ns, duration_ns=batch.duration_ns,
                     messages=batch.messages,
                 )
                 for batch in progress.batches

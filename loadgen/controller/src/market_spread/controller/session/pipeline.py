@@ -13,7 +13,7 @@ from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.small_stack import small_stack
 from market_spread.streaming import PipelineError
-from market_spread.streaming.dry_run import find_checked
+from market_spread.streaming.applications.registry import find_checked
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, remarks
 

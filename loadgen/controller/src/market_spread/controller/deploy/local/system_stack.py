@@ -19,7 +19,7 @@ from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.deploy.local.system_driver import SystemDriverConfig
 from market_spread.controller.plan.system import SparkKeys, SystemWorkload
 from market_spread.controller.run_folder import Section
-from market_spread.streaming.dry_run import find_checked
+from market_spread.streaming.applications.registry import find_checked
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check
 

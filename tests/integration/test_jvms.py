@@ -58,7 +58,8 @@ def test_classes_of_spark_and_of_the_connector_come_from_the_archive(tmp_path: P
 def test_archives_that_a_jvm_refuses_are_made_again_when_asked_for(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    own = local_jvms(find_java(), JarCache())
+    jars = JarCache()
+    own = local_jvms(find_java(), jars)
     made: list[LocalJvms] = []
 
     def copy(jvms: LocalJvms) -> None:
@@ -66,14 +67,14 @@ def test_archives_that_a_jvm_refuses_are_made_again_when_asked_for(
         shutil.copy(own.job_archive, jvms.job_archive)
         shutil.copy(own.broker_archive, jvms.broker_archive)
 
-    jvms = local_jvms(find_java(), JarCache(), tmp_path, copy)
-    local_jvms(find_java(), JarCache(), tmp_path, copy, checked=True)
+    jvms = local_jvms(find_java(), jars, tmp_path, copy)
+    local_jvms(find_java(), jars, tmp_path, copy, checked=True)
     assert len(made) == 1
     with jvms.job_archive.open("r+b") as archive:  # as a crash of the machine may leave it
         archive.seek(jvms.job_archive.stat().st_size // 2)
         archive.write(bytes(4096))
 
-    local_jvms(find_java(), JarCache(), tmp_path, copy, checked=True)
+    local_jvms(find_java(), jars, tmp_path, copy, checked=True)
 
     assert made == [jvms, jvms]
     (record,) = caplog.records

@@ -72,18 +72,18 @@ def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topic
 
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
-    stream, branches = pipeline.stream, branch_rows(pipeline, records, _apply_step)
+    stream, branches = pipeline.stream, partial(branch_rows, pipeline, records, _apply_step)
     match stream.state:
         case AsOfJoin() as state if why_by_row(pipeline) is None:
             return join_frames(pipeline, state, records)
         case TimeWindow() | Deduplicate() | IntervalJoin() as state:
             # Malformed rows bypass what drops late rows: they have no time.
-            malformed = union_all(branch_rows(pipeline, records, _apply_step, is_counted=False)).where(~is_good())
-            return union_all([_by_time(stream, state, branches), malformed.select(*METADATA_TYPES)])
+            malformed = union_all(branches(is_counted=False)).where(~is_good())
+            return union_all([_by_time(stream, state, branches()), malformed.select(*METADATA_TYPES)])
         case AsOfJoin() | RunningTotal() | StatefulMap() | CountWindow() as state:
-            return _keyed(pipeline, state, branches)
+            return _keyed(pipeline, state, branches())
         case None:
-            return union_all(branches)
+            return union_all(branches())
         case never:
             assert_never(never)
 

@@ -22,7 +22,7 @@ from simulated import (
     two_states,
 )
 
-from market_spread.controller.compare import comparison
+from market_spread.controller.statistics import inference
 
 DOCS = Path(__file__).parents[3] / "docs" / "comparing.md"
 _DRIFT_NAMES = {drift: name for name, drift in DRIFTS.items()}
@@ -82,7 +82,7 @@ def strictness(repetitions: int) -> Iterator[Sequence[str]]:
     for void in (0.02, 0.05, 0.1):
         bench = Bench(none, slower_share=0.2, void_share=void)
         ours = rates(bench, repetitions=repetitions, seed=6)
-        with patch.object(comparison, "counts_differ_p", lambda first, other: float(first[0] == other[0])):
+        with patch.object(inference, "counts_differ_p", lambda first, other: float(first[0] == other[0])):
             strict = rates(bench, repetitions=repetitions, seed=6)
         yield f"{void:.0%}", f"{ours.worse:.2f}", f"{strict.worse:.2f}"
 

@@ -54,7 +54,7 @@ def check_partitions(pipeline: Pipeline, mode: str, counts: Mapping[str, int]) -
 
 
 def why_by_row(pipeline: Pipeline) -> str | None:
-    """Why micro-batch mode does the as-of join row by row; None if on whole frames, which is many times faster."""
+    """Why micro-batch mode does the as-of join row by row; None if it goes by whole frames."""
     return next(chain(_unlike_frames(pipeline), _too_wide(pipeline)), None)
 
 

@@ -1,5 +1,5 @@
 /**
- * Builds what the aggregator serves: one classic script for the page and one for the report, because a page that is a
+ * Builds what the aggregator serves: a classic script for the page, the report and the comparison, because a page that is a
  * file cannot load modules. They are not minified, so that a fault in the browser can be read.
  */
 
@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL(".", import.meta.url));
+/** A script each. */
+export const ENTRIES = ["src/app.js", "src/report.js", "src/comparison.js"];
 const STATIC = fileURLToPath(
   new URL("../metrics_aggregator/src/market_spread/metrics_aggregator/static", import.meta.url),
 );
@@ -20,7 +22,7 @@ const STATIC = fileURLToPath(
 export async function built() {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: ["src/app.js", "src/report.js"],
+    entryPoints: ENTRIES,
     outdir: STATIC,
     banner: { js: "// Built by `make ui` from services/metrics_ui/src; change it there." },
     bundle: true,

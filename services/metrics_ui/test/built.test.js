@@ -4,12 +4,12 @@ import { dirname, posix } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { built } from "../build.js";
+import { ENTRIES, built } from "../build.js";
 
 const files = await built();
 
-test("there is a script for the page and one for the report", () => {
-  assert.deepEqual(files.map(({ name }) => name).sort(), ["app.js", "report.js"]);
+test("there is a script for the page, the report and the comparison", () => {
+  assert.deepEqual(files.map(({ name }) => name).sort(), ["app.js", "comparison.js", "report.js"]);
 });
 
 for (const { path, name, contents } of files) {
@@ -30,7 +30,7 @@ test("no modules import each other in a circle", async () => {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ["src/app.js", "src/report.js"],
+    entryPoints: ENTRIES,
     bundle: true,
     metafile: true,
     outdir: posix.join(root, "unused"),
@@ -43,7 +43,7 @@ test("no modules import each other in a circle", async () => {
     for (const { path } of metafile.inputs[module].imports) visit(path, [...above, module]);
     done.add(module);
   };
-  for (const entry of ["src/app.js", "src/report.js"]) visit(entry, []);
+  for (const entry of ENTRIES) visit(entry, []);
 
   assert.equal(done.size, Object.keys(metafile.inputs).length);
 });

@@ -80,9 +80,9 @@ def test_pages_are_written(runs: Path, tmp_path: Path) -> None:
     result = invoke("compare", "runs/before", "runs/after", "--html", "c.html", "--markdown", "c.md")
 
     assert result.exit_code == 1
-    assert "<svg" in (tmp_path / "c.html").read_text()
-    assert "(c.svg)" in (tmp_path / "c.md").read_text()
-    assert (tmp_path / "c.svg").read_text().startswith("<svg")
+    assert '"contrasts":[{"first":"before","other":"after",' in (tmp_path / "c.html").read_text()
+    assert (tmp_path / "c.md").read_text().startswith("**worse**: after against before: ")
+    assert sorted(path.name for path in tmp_path.glob("c.*")) == ["c.html", "c.md"]
     assert "latency p99" in result.stdout
 
 
@@ -271,7 +271,7 @@ def test_a_finished_sweep_is_told_without_a_run(runs: Path, tmp_path: Path) -> N
     assert result.exit_code == 0
     assert "  HELD    quick holds 20,600 messages/s (95% interval " in result.stdout
     assert "under p99 ≤ 50 ms, loss ≤ 0 (8 runs)" in result.stdout
-    assert "<svg" in (tmp_path / "sweep.html").read_text()
+    assert '"latency_limits_ms":{"p99":50.0}' in (tmp_path / "sweep.html").read_text()
     assert json.loads(invoke(*words, "--json").stdout)["limit"]["is_bracketed"]
 
 

@@ -1,17 +1,16 @@
-"""A comparison in words, tables and a picture."""
+"""A comparison in words and tables."""
 
 import json
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from io import StringIO
 
 from rich.console import Console
 
 from market_spread.controller.compare.comparison import Comparison, compare
-from market_spread.controller.compare.figures import Figure, read_figures
+from market_spread.controller.compare.figures import read_figures
 from market_spread.controller.compare.groups import Group
 from market_spread.controller.compare.page import comparison_json, comparison_page, signed_percent
-from market_spread.controller.views.output import Picture, html_view, markdown_view, terminal_view
+from market_spread.controller.views.output import markdown_view, terminal_view
 from tests.unit.controller.compare.run_fixtures import run
 
 PATHS = ("latency_ns.p50", "latency_ns.p99", "cpu_us_per_message")
@@ -58,42 +57,13 @@ def test_terminal_has_verdict_figures_and_what_differs() -> None:
 
 
 def test_markdown_is_a_table_with_numbers_to_the_right() -> None:
-    text = markdown_view(comparison_page(slower()), lambda picture: "shift.svg")
+    text = markdown_view(comparison_page(slower()))
 
     assert text.startswith("**worse**: after against before: 1 worse")
     assert "|---|---|---:|---:|---:|---:|---:|---:|\n" in text
     assert (
         "| latency p99, ms | worse | 20.35 [20, 20.7] | 22.39 [22, 22.77] | +10.0% | +8.4% to +11.6% | 100% |" in text
     )
-    assert "![after against before: shift by percentile, with 95% intervals](shift.svg)" in text
-
-
-def test_html_is_one_file_with_the_picture_inside() -> None:
-    groups = (made("<before>", 0, 1.0), made("after", 1, 1.1))
-
-    text = html_view(comparison_page(compare(groups, read_figures((), ()))))
-
-    assert text.startswith("<!doctype html>")
-    assert "<svg" in text
-    assert "&lt;before&gt;" in text
-    assert "<before>" not in text
-    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
-    assert '<td class="bad">worse</td>' in text
-
-
-def test_picture_is_svg_with_a_full_point_for_what_is_decided() -> None:
-    (picture,) = [part for part in comparison_page(slower()).parts if isinstance(part, Picture)]
-
-    drawing = ET.fromstring(picture.svg)
-    circles = drawing.findall("{http://www.w3.org/2000/svg}circle")
-    fills = {circle[0].text: circle.get("fill") for circle in circles}
-    assert fills == {"latency p50: +0.0%, same": "none", "latency p99: +10.0%, worse": "#2f7ed8"}
-
-
-def test_a_picture_needs_a_percentile() -> None:
-    comparison = compare((made("a", 0, 1.0), made("b", 1, 1.0)), (Figure("cpu_us_per_message", "CPU"),))
-
-    assert not any(isinstance(part, Picture) for part in comparison_page(comparison).parts)
 
 
 def test_forced_runs_are_marked_before_all_else() -> None:

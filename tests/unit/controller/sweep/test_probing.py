@@ -1,7 +1,6 @@
 """A search on disk, and its page."""
 
 import json
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.sweep.search import Search
 from market_spread.controller.sweep.session import Probing, search_json, search_page
-from market_spread.controller.views.output import Picture, markdown_view
+from market_spread.controller.views.output import markdown_view
 from tests.unit.controller.compare.run_fixtures import write_run
 
 LIMIT = 70_000
@@ -106,7 +105,7 @@ def test_a_folder_of_another_workload_or_other_options_is_refused(tmp_path: Path
         Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
 
 
-def test_page_has_the_answer_the_table_and_the_curve(tmp_path: Path, workload: Path) -> None:
+def test_page_has_the_answer_and_the_table_and_the_document_the_curve(tmp_path: Path, workload: Path) -> None:
     probing = Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
     found = probing.go_on(FakeRuns(), say_nothing, runs_max=40)
 
@@ -126,10 +125,10 @@ def test_page_has_the_answer_the_table_and_the_curve(tmp_path: Path, workload: P
         "outcome": "broken",
         "reason": "p99 is 900.0 ms; the objective is 50 ms",
     } in document["runs"]
-    (picture,) = [part for part in page.parts if isinstance(part, Picture)]
-    titles = [element.text for element in ET.fromstring(picture.svg).iter("{http://www.w3.org/2000/svg}title")]
-    assert "p99 26.73 ms at 67,300/s: held" in titles
-    assert "p99 900 ms at 73,400/s: broken" in titles
+    assert document["latency_limits_ms"] == {"p99": 50.0}
+    rates = {of["rate"]: (of["outcome"], of["latency_ms"]["p99"]) for of in document["rates"]}
+    assert rates[67_300] == ("held", pytest.approx(26.73, abs=0.01))
+    assert rates[73_400] == ("broken", 900.0)
 
 
 def test_page_says_when_nothing_is_held(tmp_path: Path, workload: Path) -> None:

@@ -26,14 +26,14 @@ def one_file(data_json: str) -> str:
     return f"{head}{_run_data(data_json)}{tail}"
 
 
-def report_file(facts_json: str, data_json: str | None) -> str:
-    """The report of a run as one such file. data_json: None if nothing was pushed.
+def report_file(facts_json: str, data_json: str | None = None, page: str = "report.html") -> str:
+    """The report of a run as one such file, or another page of facts. data_json: None if nothing was pushed.
 
     ValueError if the facts have what could end their element: `as_json` of run_data makes what has not.
     """
     if "<" in facts_json:
         raise ValueError("the facts have a <; escape it")
-    head, tail = _around_data("report.html")
+    head, tail = _around_data(page)
     facts = f'<script type="application/json" id="report-data">{facts_json}</script>\n'
     return f"{head}{facts}{_run_data(data_json) if data_json is not None else ''}{tail}"
 

@@ -24,19 +24,14 @@ def _page_options(command: options.Command) -> options.Command:
     """--html, --markdown and --json. The command takes `put`, which puts out its page, or else JSON, as they say."""
     kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
-    @click.option("--html", type=kind, help="Also write the page as one HTML file, with its pictures.")
-    @click.option(
-        "--markdown", type=kind, help="Also write the page as Markdown, with its pictures beside it; - prints it."
-    )
+    @click.option("--html", type=kind, help="Also write the page as one HTML file, with its charts.")
+    @click.option("--markdown", type=kind, help="Also write the page as Markdown; - prints it.")
     @options.json_option("Print it as JSON instead.")
     @wraps(command)
     def with_page(html: Path | None, markdown: Path | None, as_json: bool, **given: Any) -> Any:
         from market_spread.controller.views.output import put_out
 
-        def put(page: "Page", to_json: Callable[[], str]) -> None:
-            put_out(page, html=html, markdown=markdown, instead=to_json() if as_json else None)
-
-        return command(put=put, **given)
+        return command(put=partial(put_out, html=html, markdown=markdown, as_json=as_json), **given)
 
     return with_page
 

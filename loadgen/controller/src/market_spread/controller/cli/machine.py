@@ -41,7 +41,7 @@ def plan(
     offered = overridden(base, Overrides(**changes))
     planner = Planner(Model.fit(read(measured or SHIPPED), offered.job.mode), offered, machine, core_speed)
     document = {"machine": machine, "core_speed": core_speed, "figures": [of._asdict() for of in planner.figures()]}
-    put_out(planner.page(), instead=json.dumps(document, indent=2) + "\n" if as_json else None)
+    put_out(planner.page(), lambda: json.dumps(document, indent=2) + "\n", as_json=as_json)
 
 
 @click.command(epilog="Example: market-spread selftest --rate 20000")

@@ -179,9 +179,11 @@ class FigureHistories:
 
 
 def _course_json(course: Course, runs: Sequence[RecordedRun]) -> dict[str, Any]:
-    path = course.figure.path
+    figure, path = course.figure, course.figure.path
     return {
         "path": path,
+        "title": figure.title_in_unit,
+        "divisor": figure.divisor,
         "values": {run.run_id: run.figures[path] for run in runs if run.figures.get(path, 0.0) > 0},
         "changes": [
             {"run_id": at.run.run_id, "before": at.before, "after": at.after, "shift": at.shift}

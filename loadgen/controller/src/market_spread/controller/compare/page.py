@@ -1,4 +1,4 @@
-"""A comparison in words, tables and a picture; and as JSON, for programs."""
+"""A comparison in words and tables; and as JSON, for programs and for the charts of its page."""
 
 import json
 from collections import Counter
@@ -8,31 +8,23 @@ from typing import Any
 
 from market_spread.common.words import counted
 from market_spread.controller.compare.comparison import Comparison, Contrast, Direction, Judged, void_counts
-from market_spread.controller.compare.figures import PERCENTILES, Figure
+from market_spread.controller.compare.figures import Figure
 from market_spread.controller.compare.groups import Group, differences_of, warnings_of
 from market_spread.controller.statistics.inference import ConfidenceInterval
-from market_spread.controller.views.charts import COLOURS, Axis, Chart, linear_axis
-from market_spread.controller.views.output import ERROR, FAILURE, Case, Page, Picture, Sentences, Table, junit_xml
+from market_spread.controller.views.output import ERROR, FAILURE, Case, Page, Sentences, Table, junit_xml
 
 SCHEMA_VERSION = 2
 _REASONS_MAX = 5
-_SERIES = {
-    "latency_ns": "latency",
-    "latency_between_boundaries_ns": "between boundaries",
-    "service_time_ns": "service time",
-}
 
 
 def comparison_page(comparison: Comparison) -> Page:
     """All that there is to say of it, the most important first."""
     marks = _marks(comparison.groups)
-    parts: list[Table | Sentences | Picture] = [Sentences(marks)] if marks else []
+    parts: list[Table | Sentences] = [Sentences(marks)] if marks else []
     for contrast in comparison.contrasts:
         head = ("figure", "verdict", contrast.first.name, contrast.other.name, "shift", "95% interval", "above", "p")
         parts.append(Table("", head, tuple(_figure_row(judged) for judged in contrast.judged), text_columns=2))
         parts.append(Sentences(_notes(contrast)))
-        if picture := shift_picture(contrast):
-            parts.append(picture)
     if differences := differences_of(comparison.groups):
         names = ("", *(group.name for group in comparison.groups))
         rows = tuple((name, *map(_fact, each)) for name, each in differences.items())
@@ -178,39 +170,3 @@ def _notes(contrast: Contrast) -> tuple[str, ...]:
 
 def _fact(values: Mapping[str, int]) -> str:
     return ", ".join(value if len(values) == 1 else f"{value} ({counted(n, 'run')})" for value, n in values.items())
-
-
-def shift_picture(contrast: Contrast) -> Picture | None:
-    """The shift of every percentile that was compared; None where there are none.
-
-    A point is filled if its figure is better or worse. The grey band is what does not matter, of the first figure.
-    """
-    shifts = {judged.figure.path: (judged, judged.shift) for judged in contrast.judged if judged.shift is not None}
-    series = {
-        path: [(x, *shifts[f"{path}.{name}"]) for x, name in enumerate(PERCENTILES) if f"{path}.{name}" in shifts]
-        for path in _SERIES
-    }
-    points = [point for of in series.values() for point in of]
-    if not points:
-        return None
-    least = points[0][1].figure.least_share
-    edges = [edge for _, _, shift in points for edge in (shift.estimate, shift.low, shift.high) if edge is not None]
-    edges += [0.0, least, -least]
-    chart = Chart(
-        Axis("percentile", -0.5, len(PERCENTILES) - 0.5, tuple(enumerate(PERCENTILES))),
-        linear_axis("shift", min(edges), max(edges), lambda share: f"{share:+.0%}" if share else "0%"),
-    )
-    chart.band(-least, least, f"differences below {least:.0%} do not matter")
-    chart.across(0, "no shift")
-    for (path, name), colour, aside in zip(_SERIES.items(), COLOURS, (0.0, 0.12, -0.12), strict=False):
-        if series[path]:
-            chart.line(name, [(x + aside, shift.estimate) for x, _, shift in series[path]], colour)
-        for x, judged, shift in series[path]:
-            if shift.low is not None and shift.high is not None:
-                chart.bar(x + aside, shift.low, shift.high, colour)
-            decided = judged.change in (Direction.BETTER, Direction.WORSE)
-            title = f"{judged.figure.title}: {shift.estimate:+.1%}, {judged.change.value}"
-            chart.point(x + aside, shift.estimate, colour, filled=decided, title=title)
-    return Picture(
-        f"{contrast.other.name} against {contrast.first.name}: shift by percentile, with 95% intervals", chart.svg()
-    )

@@ -23,12 +23,10 @@ from market_spread.controller.plan.reading import standalone
 from market_spread.controller.run_folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
 from market_spread.controller.sweep.search import RateLimit, RateOutcome, Search, Trial, next_step, round_rate
-from market_spread.controller.views.charts import COLOURS, Chart, linear_axis, log_axis
-from market_spread.controller.views.output import Page, Picture, Sentences, Table, write_text
+from market_spread.controller.views.output import Page, Sentences, Table, write_text
 
 PLAN_FILE = "sweep.json"
 SCHEMA_VERSION = 1
-_IN_PICTURE = ("p50", "p99", "p99.9")
 
 
 def judge(rate: int, run: RecordedRun, objectives: Objectives) -> Trial:
@@ -105,25 +103,31 @@ class Probing:
 
 
 def search_page(name: str, found: RateLimit, points: Points, objectives: Objectives) -> Page:
-    """The answer, how it stands, every rate that was tried, and the curve."""
+    """The answer, how it stands, and every rate that was tried."""
     head = ("", "runs", "messages/s", "achieved", *(f"{name}, ms" for name in PERCENTILES), "CPU, us/message")
     rows = tuple(_row(rate, runs) for rate, runs in points.items())
     table = Table("Medians over the runs of each rate", head, rows, text_columns=2)
-    parts: list[Table | Sentences | Picture] = [Sentences(_sentences(found, points)), table]
-    if picture := curve_picture(found, points, objectives):
-        parts.append(picture)
     runs = counted(sum(map(len, points.values())), "run")
     headline = f"{name} {_answer(found)} under {objectives.text} ({runs})"
     verdict = "undecided" if found.is_contradictory else "held" if found.held else "broken"
-    return Page(verdict, headline, tuple(parts))
+    return Page(verdict, headline, (Sentences(_sentences(found, points)), table))
 
 
 def search_json(found: RateLimit, points: Points, objectives: Objectives) -> str:
-    """The answer for programs, versioned by `schema_version`; rates in messages a second."""
+    """The answer for programs, versioned by `schema_version`; rates in messages a second, latencies medians."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "objectives": objectives.text,
+        "latency_limits_ms": objectives.latency_ms,
         **asdict(found),
+        "rates": [
+            {
+                "rate": rate,
+                "outcome": _verdict(runs).value,
+                "latency_ms": {name: _median_ms(runs, name) for name in PERCENTILES},
+            }
+            for rate, runs in points.items()
+        ],
         "runs": [
             {"rate": trial.rate, "run_id": run.run_id, "outcome": trial.outcome.value, "reason": trial.reason}
             for runs in points.values()
@@ -141,35 +145,6 @@ def _answer(found: RateLimit) -> str:
         rate, low, high = map(round_rate, (limit.rate, limit.low, limit.high))
         return f"holds {rate:,} messages/s (95% interval {low:,} to {high:,})"
     return f"holds {found.held:,} messages/s or more" if found.held else "holds no rate that was tried"
-
-
-def curve_picture(found: RateLimit, points: Points, objectives: Objectives) -> Picture | None:
-    """Medians of the percentiles over the runs of each rate; a rate that is held has full points. None without any."""
-    judged = {rate: runs for rate, runs in points.items() if _median_ms(runs, "p50") is not None}
-    if not judged:
-        return None
-    named = {
-        name: [(rate, value) for rate, runs in judged.items() if (value := _median_ms(runs, name)) is not None]
-        for name in _IN_PICTURE
-    }
-    values = [value for of in named.values() for _, value in of] + list(objectives.latency_ms.values())
-    chart = Chart(
-        linear_axis("offered, messages a second", 0, max(judged), lambda rate: f"{rate:,.0f}"),
-        log_axis("latency, ms", min(values), max(values), short_number),
-    )
-    for name, limit_ms in objectives.latency_ms.items():
-        chart.across(limit_ms, f"{name} ≤ {short_number(limit_ms)} ms")
-    if found.held:
-        best = found.limit.rate if found.limit else found.held
-        chart.upright(best, f"{round_rate(best):,}")
-    for (name, of), colour in zip(named.items(), COLOURS, strict=False):
-        if of:
-            chart.line(name, of, colour)
-        for rate, value in of:
-            verdict = _verdict(points[rate])
-            title = f"{name} {short_number(value)} ms at {rate:,}/s: {verdict.value}"
-            chart.point(rate, value, colour, filled=verdict is RateOutcome.HELD, title=title)
-    return Picture("Latency by offered rate", chart.svg())
 
 
 def _sentences(found: RateLimit, points: Points) -> tuple[str, ...]:

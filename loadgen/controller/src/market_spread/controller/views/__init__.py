@@ -1,3 +1,3 @@
-"""What a person reads: pages, charts, the report, progress in the terminal."""
+"""What a person reads: pages, the report, progress in the terminal."""
 
-__all__ = ["charts", "output", "progress", "report"]
+__all__ = ["output", "progress", "report"]

@@ -1,10 +1,10 @@
 """What commands put out: pages, on the terminal, as HTML and as Markdown, and JUnit XML for continuous integration."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from html import escape
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,11 +16,12 @@ from rich.text import Text
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import usage_errors
 from market_spread.controller.analysis.result import Result
+from market_spread.metrics_aggregator.http.run_json import as_json as escaped_json
+from market_spread.metrics_aggregator.page import report_file
 
 # Words that mean good or bad news wherever they are a whole cell or a headline's verdict.
 TONES = {"better": "good", "held": "good", "worse": "bad", "broken": "bad", "undecided": "unsure", "void": "unsure"}
 _STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
-_PAGE_CSS = Path(__file__).with_name("page.css")
 _STANDARD_OUTPUT = Path("-")
 _UNBROKEN_COLUMNS = 140
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
@@ -46,29 +47,21 @@ class Sentences:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A drawing as SVG, and what it shows in words."""
-
-    title: str
-    svg: str
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """A page. verdict: one word, with which its headline begins; empty for none."""
 
     verdict: str
     headline: str
-    parts: tuple[Table | Sentences | Picture, ...]
+    parts: tuple[Table | Sentences, ...]
 
 
 def terminal_view(page: Page) -> RenderableType:
-    """The page for a rich console; pictures are left out."""
+    """The page for a rich console."""
     headline = Text(page.headline, style="bold")
     if page.verdict:
         style = f"bold reverse {_STYLES.get(TONES.get(page.verdict, ''), '')}".strip()
         headline = Text.assemble((f"  {page.verdict.upper()}  ", style), f"  {page.headline}")
-    parts = [_terminal_part(part) for part in page.parts if not isinstance(part, Picture)]
+    parts = [_terminal_part(part) for part in page.parts]
     return Group("", headline, *(line for part in parts for line in ("", part)))
 
 
@@ -83,46 +76,18 @@ def _terminal_part(part: Table | Sentences) -> RenderableType:
     return Group(Text(part.title, style="bold"), table) if part.title else table
 
 
-def html_view(page: Page) -> str:
-    """The page as one file that needs nothing else: style and pictures are inside."""
-    tone = TONES.get(page.verdict, "plain")
-    verdict = f'<span class="{tone}">{escape(page.verdict)}</span>: ' if page.verdict else ""
-    title = f"{page.verdict}: {page.headline}" if page.verdict else page.headline
-    parts = "\n".join(_html_part(part) for part in page.parts)
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{_PAGE_CSS.read_text()}</style>\n</head>\n<body>\n"
-        f"<h1>{verdict}{escape(page.headline)}</h1>\n{parts}\n</body>\n</html>\n"
-    )
+def html_view(page: Page, document: str) -> str:
+    """The page as one file that needs nothing else: its script draws the page's tables, and charts of the JSON document
+    that the command prints for programs.
+    """
+    facts = {"page": asdict(page), "tones": TONES, "document": json.loads(document)}
+    return report_file(escaped_json(facts), page="comparison.html")
 
 
-def _html_part(part: Table | Sentences | Picture) -> str:
-    if isinstance(part, Sentences):
-        return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in part.sentences) + "</ul>"
-    if isinstance(part, Picture):
-        return f"<figure><figcaption>{escape(part.title)}</figcaption>\n{part.svg}</figure>"
-    head = "".join(_html_cell("th", name, number, part) for number, name in enumerate(part.head))
-    rows = "\n".join(
-        "<tr>" + "".join(_html_cell("td", cell, number, part) for number, cell in enumerate(row)) + "</tr>"
-        for row in part.rows
-    )
-    title = f"<h2>{escape(part.title)}</h2>\n" if part.title else ""
-    return f'{title}<div class="table"><table>\n<tr>{head}</tr>\n{rows}\n</table></div>'
-
-
-def _html_cell(kind: str, text: str, number: int, table: Table) -> str:
-    classes = ["number"] if number >= table.text_columns else []
-    classes += [TONES[text]] if kind == "td" and text in TONES else []
-    attribute = f' class="{" ".join(classes)}"' if classes else ""
-    return f"<{kind}{attribute}>{escape(text)}</{kind}>"
-
-
-def markdown_view(page: Page, link_of: Callable[[Picture], str | None] = lambda picture: None) -> str:
-    """The page as text that ends with a line break. link_of: where a picture is; None leaves it out."""
+def markdown_view(page: Page) -> str:
+    """The page as text that ends with a line break."""
     headline = f"**{page.verdict}**: {page.headline}" if page.verdict else f"**{page.headline}**"
-    parts = [_markdown_part(part, link_of) for part in page.parts]
-    return "\n\n".join(part for part in (headline, *parts) if part) + "\n"
+    return "\n\n".join([headline, *map(_markdown_part, page.parts)]) + "\n"
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int | None = None) -> str:
@@ -132,12 +97,9 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_c
     return "\n".join([first, "|" + "|".join(rules) + "|", *others])
 
 
-def _markdown_part(part: Table | Sentences | Picture, link_of: Callable[[Picture], str | None]) -> str:
+def _markdown_part(part: Table | Sentences) -> str:
     if isinstance(part, Sentences):
         return "\n".join(f"* {_markdown_text(sentence)}" for sentence in part.sentences)
-    if isinstance(part, Picture):
-        link = link_of(part)
-        return f"![{_markdown_text(part.title)}]({link})" if link else ""
     title = f"{_markdown_text(part.title)}:\n\n" if part.title else ""
     return title + markdown_table(part.head, part.rows, text_columns=part.text_columns)
 
@@ -146,25 +108,24 @@ def _markdown_text(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def put_out(page: Page, *, html: Path | None = None, markdown: Path | None = None, instead: str | None = None) -> None:
-    """Show the page on standard output, and write it to the files. UsageError if one cannot be written.
+def put_out(
+    page: Page,
+    to_json: Callable[[], str],
+    *,
+    as_json: bool,
+    html: Path | None = None,
+    markdown: Path | None = None,
+) -> None:
+    """Show the page on standard output, or its document as JSON, and write it to the files; markdown: `-` shows that.
 
-    markdown: `-` puts Markdown on standard output; the pictures of a file are beside it, as `<name>.svg`,
-    `<name>-2.svg` and so on; beside a device or a pipe there are none. instead: what is printed in the place of the
-    page.
+    UsageError if a file cannot be written.
     """
     if html is not None:
-        write_text(html, html_view(page))
+        write_text(html, html_view(page, to_json()))
     if markdown is not None and markdown != _STANDARD_OUTPUT:
-        target = markdown.resolve()  # through a link, the text is there
-        has_beside = markdown.is_file() or not markdown.exists()
-        pictures = [part for part in page.parts if isinstance(part, Picture) and has_beside]
-        names = {each: f"{target.stem}{f'-{at}' if at > 1 else ''}.svg" for at, each in enumerate(pictures, 1)}
-        for picture, name in names.items():
-            write_text(target.with_name(name), picture.svg)
-        write_text(markdown, markdown_view(page, names.get))
-    if instead is not None:
-        click.echo(instead, nl=False)
+        write_text(markdown, markdown_view(page))
+    if as_json:
+        click.echo(to_json(), nl=False)
     elif markdown == _STANDARD_OUTPUT:
         click.echo(markdown_view(page), nl=False)
     else:

@@ -1,0 +1,147 @@
+"""The page of a comparison, a sweep and a history in a real browser: from a file, offline, and with the keyboard."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from market_spread.controller.compare.comparison import compare
+from market_spread.controller.compare.figures import read_figures
+from market_spread.controller.compare.history import FigureHistories
+from market_spread.controller.compare.page import comparison_json, comparison_page
+from market_spread.controller.sweep.session import Probing, search_json, search_page
+from market_spread.controller.views.output import html_view
+from tests.browser.conftest import Open
+from tests.browser.page_fixtures import table
+from tests.unit.controller.compare.run_fixtures import run
+from tests.unit.controller.compare.test_report import made
+from tests.unit.controller.sweep.test_probing import OBJECTIVES, SEARCH, FakeRuns, say_nothing
+
+QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"
+
+
+@pytest.fixture
+def comparison(tmp_path: Path) -> str:
+    found = compare((made("<before>", 0, 1.0, commit="aaa"), made("after", 1, 1.1, commit="bbb")), read_figures((), ()))
+    return written(tmp_path, html_view(comparison_page(found), comparison_json(found)))
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> str:
+    (tmp_path / "quick.yaml").write_text(QUICK.read_text())
+    probing = Probing.open(tmp_path / "sweep", tmp_path / "quick.yaml", SEARCH, OBJECTIVES)
+    found = probing.go_on(FakeRuns(), say_nothing, runs_max=40)
+    points = probing.points()
+    return written(
+        tmp_path, html_view(search_page("quick", found, points, OBJECTIVES), search_json(found, points, OBJECTIVES))
+    )
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> str:
+    runs = [run(number, {"latency_ns.p99": (30e6 if number < 20 else 40e6) + number}) for number in range(40)]
+    histories = FigureHistories(runs, read_figures((), ()))
+    return written(tmp_path, html_view(histories.page(), histories.to_json()))
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "page.html"
+    path.write_text(text)
+    return path.as_uri()
+
+
+def shown(page: Page) -> str:
+    """What the chart says of the point that is pointed at."""
+    return page.locator(".read").first.inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+@pytest.mark.parametrize("name", ["comparison", "sweep", "history"])
+def test_page_is_drawn_from_its_file_alone(
+    request: pytest.FixtureRequest, watched: Open, name: str, theme: str, width: int
+) -> None:
+    address = request.getfixturevalue(name)
+    watching = watched(width=width, color_scheme=theme, offline=True)
+
+    page = watching.open(address, ".points .point")
+
+    assert page.locator("table").count() >= 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert watching.complaints == []
+    assert watching.requests == [address]
+
+
+def test_comparison_says_verdict_figures_and_what_differs(watched: Open, comparison: str) -> None:
+    page = watched().open(comparison, ".points .point")
+
+    assert page.title() == "worse: after against <before>: 1 worse, 1 same, 1 undecided (8 against 8 runs)"
+    assert page.locator("h1").inner_text().startswith("worse after against <before>: 1 worse")
+    figures = table(page, "Figures")
+    assert figures["latency p99, ms"]["after"] == "22.39 [22, 22.77]"
+    assert page.locator("td", has_text="worse").get_attribute("data-tone") == "bad"
+    assert table(page, "What the runs were made with, where it differs") == {
+        "commit": {"": "commit", "<before>": "aaa", "after": "bbb"}
+    }
+
+
+def test_a_point_is_filled_where_its_figure_is_decided(watched: Open, comparison: str) -> None:
+    page = watched().open(comparison, ".points .point")
+
+    assert [page.locator(f".points .point{which}").count() for which in ("", ".filled")] == [2, 1]
+    assert page.locator(".points .interval").count() == 2
+    page.locator(".points .point.filled").hover()
+    assert shown(page) == "latency p99: +10.0% (+8.4% to +11.6%), worse"
+    page.locator("h1").hover()
+    assert shown(page).startswith("Point at a mark")
+
+
+def test_points_are_read_with_the_keyboard(watched: Open, comparison: str) -> None:
+    page = watched().open(comparison, ".points .point")
+
+    page.locator(".plot").focus()
+    said = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Home", "End", "Escape"):
+        page.keyboard.press(key)
+        said.append(shown(page).split(":")[0])
+
+    last = "latency p99"
+    assert said == [
+        "latency p50",
+        last,
+        last,
+        "latency p50",
+        last,
+        "Point at a mark, or focus the chart and use the arrow keys.",
+    ]
+
+
+def test_the_charts_have_tables_of_the_same_figures(watched: Open, sweep: str) -> None:
+    page = watched().open(sweep, ".points .point")
+
+    page.get_by_role("button", name="charts / tables").click()
+
+    rows = table(page, "Latency by offered rate")
+    assert rows["67,300"]["p99"] == "26.73 ms"
+    assert rows["73,400"]["p99"] == "900 ms"
+    assert page.locator(".points").is_hidden()
+
+
+def test_a_sweep_marks_objective_limit_and_interval(watched: Open, sweep: str) -> None:
+    page = watched().open(sweep, ".points .point")
+
+    assert {"p99 ≤ 50 ms", "70,300"} <= set(page.locator(".points text").all_text_contents())
+    assert page.locator(".points .zone").count() == 1
+
+
+def test_a_history_marks_its_change(watched: Open, history: str) -> None:
+    page = watched().open(history, ".points .point")
+
+    assert "+33.3%" in page.locator(".points text").all_text_contents()
+    assert page.locator(".points .mark").count() == 1
+
+
+def test_a_page_whose_script_may_not_run_names_the_way_to_its_tables(watched: Open, comparison: str) -> None:
+    page = watched(java_script_enabled=False).open(comparison, ".notice")
+
+    assert "--markdown FILE writes the tables as text" in " ".join(page.locator(".notice").inner_text().split())

@@ -7,7 +7,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,21 @@ HEADERS = {
 class Site:
     """The server in a thread. `now_s` is how far a live run has come; `advance` lets it go on.
 
-    cell_s: of the whole run it gives intervals of that many seconds, of a range those of a second.
+    cell_s: of the whole run it gives intervals of that many seconds, of a range those of a second. finished: other
+    runs, each with its documents.
     """
 
-    def __init__(self, run: SyntheticRun | None, *, now_s: int | None = None, port: int = 0, cell_s: int = 1) -> None:
+    def __init__(
+        self,
+        run: SyntheticRun | None,
+        *,
+        now_s: int | None = None,
+        port: int = 0,
+        cell_s: int = 1,
+        finished: Sequence[tuple[SyntheticRun, Mapping[str, Any]]] = (),
+    ) -> None:
         self.run = run
+        self.finished = finished
         self.cell_s = cell_s
         self.ranges_asked: list[str] = []
         self.now_s = run.seconds if run and now_s is None else now_s or 0
@@ -83,6 +93,7 @@ class Site:
                 Route("/src/{path:path}", self._module),
                 Route("/api/v1/runs", self._runs),
                 Route("/api/v1/runs/{run_id}/data", self._data),
+                Route("/api/v1/runs/{run_id}/documents", self._documents),
                 Route("/api/v1/runs/{run_id}/events", self._events),
                 Route("/api/v1/runs/{run_id}/export", self._export),
             ]
@@ -110,9 +121,17 @@ class Site:
         known = {key: data[key] for key in ("run_id", "title", "live", "phase", "verdict")}
         known["outcome"] = data["verdict"]
         times = {"begin_unix_ms": BEGIN_MS, "end_unix_ms": BEGIN_MS + self.now_s * 1000}
-        return JSONResponse({"runs": [{**known, **times}]}, headers=HEADERS)
+        heads = [{**known, **times}, *(_head(run, of.get("result", {})) for run, of in self.finished)]
+        return JSONResponse({"runs": heads}, headers=HEADERS)
+
+    async def _documents(self, request: Request) -> Response:
+        found = (of for run, of in self.finished if run.run_id == request.path_params["run_id"])
+        return JSONResponse(next(found, {}), headers=HEADERS)
 
     async def _data(self, request: Request) -> Response:
+        for run, _ in self.finished:
+            if run.run_id == request.path_params["run_id"]:
+                return JSONResponse(run.data(run.seconds), headers=HEADERS)
         if self.run is None or request.path_params["run_id"] != self.run.run_id:
             sentence = f"no run {request.path_params['run_id']!r} is known; /api/v1/runs lists those that are"
             return JSONResponse({"error": sentence}, status_code=404, headers=HEADERS)
@@ -150,6 +169,24 @@ class Site:
                 tick = event["tick"]
                 yield f"id: {tick}\nevent: data\ndata: {json.dumps(event)}\n\n"
             await asyncio.sleep(0.05)
+
+
+def _head(run: SyntheticRun, result: Mapping[str, Any]) -> dict[str, Any]:
+    """As the aggregator's list has a finished run."""
+    names = ("achieved_rate_per_s", "cpu_us_per_message")
+    figures = {f"latency_ns.{name}": result.get("latency_ns", {}).get(name) for name in ("p50", "p99")}
+    data = run.data(run.seconds)
+    return {
+        "run_id": run.run_id,
+        "title": data["title"],
+        "live": False,
+        "phase": "done",
+        "verdict": data["verdict"],
+        "outcome": data["verdict"],
+        "begin_unix_ms": BEGIN_MS - 1e6,
+        "end_unix_ms": BEGIN_MS - 1e6 + run.seconds * 1000,
+        "figures": {**figures, **{name: result.get(name) for name in names}},
+    }
 
 
 def _media_type(path: Path) -> str:

@@ -6,6 +6,7 @@ import { takeDrops } from "./drops.js";
 import { Feed, messageOf } from "./feed.js";
 import { startKeys } from "./keys.js";
 import { AggregatorPage } from "./pages/aggregator.js";
+import { ComparePage } from "./pages/compare.js";
 import { ComputationPage, ComputationsPage } from "./pages/computations.js";
 import { OverviewPage } from "./pages/overview.js";
 import { PipelinePage } from "./pages/pipeline.js";
@@ -211,7 +212,7 @@ class App {
     const { feed, route } = this;
     const { model } = feed;
     const span = model?.span() ?? null;
-    const withoutRun = route.page === "runs";
+    const withoutRun = route.page === "runs" || route.page === "compare";
     if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: JUDGED }; // it was of another run
     this.view = model && span && this.#viewOf(model, span);
     this.bar.update();
@@ -250,6 +251,7 @@ class App {
     if (page === "computations") return item ? new ComputationPage(this, item) : new ComputationsPage(this);
     if (page === "pipeline") return new PipelinePage(this, item);
     if (page === "runs") return new RunsPage(this);
+    if (page === "compare") return new ComparePage(this, item);
     return page === "aggregator" ? new AggregatorPage(this) : new OverviewPage(this);
   }
 

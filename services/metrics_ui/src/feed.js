@@ -6,7 +6,7 @@ import { runInText } from "./runfile.js";
 
 /** @import {LinkState} from "./live.js" */
 /** @import {Range} from "./range.js" */
-/** @import {RunData, RunHead, TickData} from "./types.js" */
+/** @import {Documents, RunData, RunHead, TickData} from "./types.js" */
 
 /** How often the list of runs is asked for: while there is none to show, one that has ended, a live one. */
 const RUNS_EVERY_MS = { none: 1000, ended: 10_000, live: 30_000 };
@@ -111,6 +111,20 @@ export class Feed {
       this.#refine(model, range);
     }
     return model;
+  }
+
+  /**
+   * A run and its documents, beside the one that is open. Error with a sentence if there is none.
+   * @param {string} runId
+   * @returns {Promise<{model: RunModel, documents: Documents}>}
+   */
+  async load(runId) {
+    const file = this.#files.get(runId);
+    if (file) return { model: new RunModel(file.data), documents: {} };
+    const answer = fetch(`api/v1/runs/${encodeURIComponent(runId)}/documents`, { cache: "no-store" });
+    const documents = answer.then((got) => (got.ok ? got.json() : {}));
+    const [data, found] = await Promise.all([this.#fetchData(runId), documents.catch(() => ({}))]);
+    return { model: new RunModel(data), documents: found };
   }
 
   async #watchRuns() {

@@ -5,7 +5,7 @@ import { choiceOf, choiceText } from "./range.js";
 /** @typedef {{page: string, item: string, run: string, choice: import("./range.js").Choice,
  *             widthMs: number}} Route  widthMs: of the bins; 0 as fits. */
 
-const PAGES = ["overview", "pipeline", "workers", "computations", "runs", "aggregator"];
+const PAGES = ["overview", "pipeline", "workers", "computations", "runs", "compare", "aggregator"];
 
 /** @param {string} fragment as in `location.hash` @returns {Route} the overview for an unknown page */
 export function readRoute(fragment) {

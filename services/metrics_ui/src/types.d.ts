@@ -150,6 +150,14 @@ export interface RunHead {
   file?: boolean;
   begin_unix_ms?: number;
   end_unix_ms?: number;
+  /** What its result says, by paths; null for what is not known. */
+  figures?: Record<string, number | null>;
+}
+
+/** What the run controller left beside a run's log: as far as it is there. */
+export interface Documents {
+  result?: Facts;
+  manifest?: { sections?: Facts };
 }
 
 // What the run controller puts into a report.

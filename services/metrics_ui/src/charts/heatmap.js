@@ -46,15 +46,17 @@ export class Heatmap {
     this.element = this.figure.element;
   }
 
-  /** @param {View} view @param {HistBin[]} bins @param {string} summary */
-  update(view, bins, summary) {
+  /**
+   * @param {View} view
+   * @param {HistBin[]} bins
+   * @param {string} summary
+   * @param {[least: number, most: number]} [of] the latencies that the axis has, us, if not those of the bins
+   */
+  update(view, bins, summary, of) {
     this.#view = view;
     this.#columns = heatColumns(bins);
     this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
-    const [least, most] = [
-      Math.min(...bins.map(({ hist }) => hist.minUs)),
-      Math.max(...bins.map(({ hist }) => hist.maxUs)),
-    ];
+    const [least, most] = of ?? latencyRange(bins);
     this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
     this.#colourLegend();
     const plot = this.place.plot();
@@ -174,6 +176,11 @@ export class Heatmap {
         ]),
     );
   }
+}
+
+/** The least and the greatest latency, us. @param {HistBin[]} bins @returns {[least: number, most: number]} */
+export function latencyRange(bins) {
+  return [Math.min(...bins.map(({ hist }) => hist.minUs)), Math.max(...bins.map(({ hist }) => hist.maxUs))];
 }
 
 /** The bins as columns of counts by row. @param {HistBin[]} bins @returns {Column[]} */

@@ -1,28 +1,41 @@
-/** Runs: those that the aggregator knows, live and finished, and those opened from files. */
+/** Runs: those that the aggregator knows, live and finished, and those opened from files; two or more are compared. */
 
-import { h, setText, table } from "../dom.js";
-import { NONE, dateTime, duration } from "../format.js";
+import { h, setAttribute, setText } from "../dom.js";
+import { RUNS_MAX } from "../comparing.js";
+import { NONE, counted } from "../format.js";
+import { JUDGED } from "../range.js";
+import { routeText } from "../router.js";
+import { COLUMNS, filtered, ordered } from "../runlist.js";
 
-/** @import {App} from "../types.js" */
+/** @import {App, RunHead} from "../types.js" */
+
+const NEWEST = { key: "", down: false };
 
 export class RunsPage {
   title = "Runs";
+  #order = NEWEST;
+  /** @type {Set<string>} the runs that are to be compared, in the order in which they were selected */
+  #selected = new Set();
+  #shown = "";
 
   /** @param {App} app */
   constructor(app) {
     this.app = app;
-    this.table = table({
-      caption: "Runs, newest first",
-      columns: [
-        { title: "run" },
-        { title: "what" },
-        { title: "state" },
-        { title: "begin" },
-        { title: "length", numeric: true },
-        { title: "verdict" },
-        { title: "one file" },
-      ],
+    this.caption = h("caption");
+    this.heads = COLUMNS.map((column) => {
+      const button = h("button.quiet", { type: "button", on: { click: () => this.#sort(column.key) } }, column.title);
+      return h(column.numeric ? "th.number" : "th", { scope: "col" }, button);
     });
+    this.body = h("tbody");
+    this.filter = h("input", {
+      type: "search",
+      placeholder: "filter",
+      "aria-label": "Show only runs that have these words",
+      on: { input: () => this.update() },
+    });
+    this.count = h("span.length", { role: "status" });
+    this.compare = h("a.button", { "aria-disabled": "true" }, "compare");
+    this.clear = h("button.quiet", { type: "button", on: { click: () => this.#select(null) } }, "select none");
     this.note = h("p.about");
     /** @type {HTMLInputElement} */
     const input = h("input.hidden", {
@@ -32,9 +45,14 @@ export class RunsPage {
       on: { change: () => this.#open(input) },
     });
     this.element = h(
-      "section",
+      "section.runs",
       {},
-      this.table.element,
+      h("div.controls", {}, h("div.group", {}, this.filter, this.count), h("div.group", {}, this.compare, this.clear)),
+      h(
+        "div.table",
+        { tabindex: 0, role: "region", "aria-label": "Runs" },
+        h("table", {}, this.caption, h("thead", {}, h("tr", {}, this.heads, h("th", {}, "one file"))), this.body),
+      ),
       this.note,
       h(
         "p.drop",
@@ -48,30 +66,84 @@ export class RunsPage {
   }
 
   update() {
-    const {
-      feed: { runs, served },
-      href,
-    } = this.app;
-    this.table.setRows(
-      runs.map((run) => [
-        { text: run.run_id, href: href("overview", "", run.run_id) },
-        run.title,
-        run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished",
-        run.begin_unix_ms ? dateTime(run.begin_unix_ms) : NONE,
-        run.begin_unix_ms && run.end_unix_ms ? duration(run.end_unix_ms - run.begin_unix_ms) : NONE,
-        run.outcome || NONE,
-        run.file || !served ? NONE : { text: "export", href: `api/v1/runs/${encodeURIComponent(run.run_id)}/export` },
-      ]),
-    );
+    const { runs } = this.app.feed;
+    const shown = ordered(filtered(runs, this.filter.value), this.#order);
+    const column = COLUMNS.find(({ key }) => key === this.#order.key);
+    setText(this.caption, column ? `Runs by ${column.title}` : "Runs, newest first");
+    COLUMNS.forEach(({ key }, at) => {
+      const direction = this.#order.down ? "descending" : "ascending";
+      setAttribute(this.heads[at], "aria-sort", key === this.#order.key ? direction : null);
+    });
+    this.#fill(shown);
+    setText(this.count, shown.length < runs.length ? `${shown.length} of ${counted(runs.length, "run")}` : "");
     setText(
       this.note,
       runs.length === 0
         ? "No run is known yet. A run shows up here as soon as it pushes its first figures."
-        : "An exported run is one HTML file: this page with the run inside. It opens anywhere without a server.",
+        : "Figures are the result's. An exported run is one HTML file: this page with the run inside. It opens anywhere " +
+            "without a server.",
     );
+    this.#offer();
   }
 
   release() {}
+
+  /** The rows, if they are others: what is not drawn anew keeps its focus. @param {RunHead[]} runs */
+  #fill(runs) {
+    const drawn = JSON.stringify(runs);
+    if (drawn === this.#shown) return;
+    this.#shown = drawn;
+    this.body.replaceChildren(...runs.map((run) => this.#row(run)));
+  }
+
+  /** @param {RunHead} run */
+  #row(run) {
+    const { feed, href } = this.app;
+    const { run_id: id } = run;
+    const check = h("input", { type: "checkbox", "aria-label": `Select ${id}`, checked: this.#selected.has(id) });
+    check.addEventListener("change", () => this.#select(id, check.checked));
+    const cells = COLUMNS.slice(1).map((column) => {
+      const cell = h(column.numeric ? "td.number" : "td", {}, column.text(run));
+      if (column.key === "verdict") cell.dataset.verdict = run.verdict;
+      return cell;
+    });
+    const hasExport = feed.served && !run.file;
+    const exported = h("a", { href: `api/v1/runs/${encodeURIComponent(id)}/export` }, "export");
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, check, h("a", { href: href("overview", "", id) }, id)),
+      cells,
+      h("td", {}, hasExport ? exported : NONE),
+    );
+  }
+
+  /** First upwards, then downwards, then as they were. @param {string} key */
+  #sort(key) {
+    const { key: before, down } = this.#order;
+    this.#order = before !== key ? { key, down: false } : down ? NEWEST : { key, down: true };
+    this.update();
+  }
+
+  /** @param {string | null} id null for none of them @param {boolean} [chosen] */
+  #select(id, chosen = false) {
+    if (id === null) this.#selected.clear();
+    else if (chosen) this.#selected.add(id);
+    else this.#selected.delete(id);
+    if (id === null) for (const check of this.body.querySelectorAll("input")) check.checked = false;
+    this.#offer();
+  }
+
+  #offer() {
+    const ids = [...this.#selected];
+    const can = ids.length >= 2 && ids.length <= RUNS_MAX;
+    const address = routeText({ page: "compare", item: ids.join(","), run: "", choice: JUDGED, widthMs: 0 });
+    setAttribute(this.compare, "href", can ? address : null);
+    setAttribute(this.compare, "aria-disabled", can ? null : "true");
+    const many = ids.length > RUNS_MAX ? `compare: at most ${RUNS_MAX}` : `compare ${ids.length} runs`;
+    setText(this.compare, ids.length < 2 ? "select two or more to compare" : many);
+    this.clear.hidden = ids.length === 0;
+  }
 
   /** @param {HTMLInputElement} input */
   async #open(input) {

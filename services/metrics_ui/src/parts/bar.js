@@ -45,6 +45,7 @@ export class Bar {
       { type: "button", title: "Keys and how to read this (?)", "aria-label": "Help", on: { click: () => app.help() } },
       "?",
     );
+    this.run = h("div.run", {}, this.title, this.runId, this.verdict, this.state, this.export);
     this.element = h(
       "header.bar",
       {},
@@ -55,7 +56,7 @@ export class Bar {
         h("nav", { "aria-label": "Pages" }, Object.values(this.links)),
         h("div.tools", {}, this.tables, this.theme, this.help),
       ),
-      h("div.run", {}, this.title, this.runId, this.verdict, this.state, this.export),
+      this.run,
     );
   }
 
@@ -64,7 +65,8 @@ export class Bar {
     const { app } = this;
     for (const [page, link] of Object.entries(this.links)) {
       setAttribute(link, "href", app.href(page));
-      setAttribute(link, "aria-current", page === app.route.page ? "page" : null);
+      const shown = app.route.page === "compare" ? "runs" : app.route.page;
+      setAttribute(link, "aria-current", page === shown ? "page" : null);
     }
     this.#buttons();
   }
@@ -74,6 +76,7 @@ export class Bar {
     const { app } = this;
     const { feed } = app;
     const { model } = feed;
+    show(this.run, app.route.page !== "compare"); // which shows others than the one that is open
     setText(this.title, model?.title ?? "No run");
     setText(this.runId, model && model.title !== model.runId ? model.runId : "");
     setText(this.verdict, model?.outcome || "not judged yet");

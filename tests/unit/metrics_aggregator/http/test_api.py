@@ -538,6 +538,7 @@ def test_runs_are_those_in_memory_and_on_disk_newest_first(tmp_path: Path) -> No
         "verdict": "passed",
         "outcome": "passed",
         "title": "an earlier one",
+        "figures": {"achieved_rate_per_s": None, "cpu_us_per_message": None},
     }
 
 
@@ -594,6 +595,37 @@ def test_few_finished_runs_are_held_open(tmp_path: Path) -> None:
     assert archive.open("none") is None
     assert archive.open("../r1") is None
     assert len(archive.heads()) == 6
+
+
+def test_the_list_has_the_figures_of_results_as_they_are_now(tmp_path: Path) -> None:
+    writer = Rig(tmp_path)
+    writer.push(5)
+    (tmp_path / "r2").mkdir()
+    (tmp_path / "r2" / "metrics.hlog").write_bytes((tmp_path / "r1" / "metrics.hlog").read_bytes())
+    archive = Archive(tmp_path, clock=writer.clock, history_bytes_max=10**7)
+    before = archive.heads()
+    (tmp_path / "r1" / "result.json").write_text('{"latency_ns": {"p50": 5, "p99": null}, "cpu_us_per_message": 26.5}')
+    (tmp_path / "r2" / "result.json").write_text('{"latency_ns": "of another version", "cpu_us_per_message": NaN}')
+
+    after = {head["run_id"]: head["figures"] for head in archive.heads()}
+
+    unknown = {"achieved_rate_per_s": None, "cpu_us_per_message": None}
+    assert [head["figures"] for head in before] == [unknown, unknown]
+    found = {"latency_ns.p50": 5, "latency_ns.p99": None, "achieved_rate_per_s": None, "cpu_us_per_message": 26.5}
+    assert after == {"r1": found, "r2": unknown}
+
+
+def test_documents_of_a_run_are_what_is_beside_its_log(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "runs")
+    rig.push(5)
+    (tmp_path / "runs" / "r1" / "result.json").write_text('{"run_id": "r1"}')
+    (tmp_path / "result.json").write_text('{"secret": 1}')
+
+    assert rig.get("/api/v1/runs/r1/documents").json() == {"result": {"run_id": "r1"}, "manifest": {}}
+    assert rig.get("/api/v1/runs/nothing/documents").json() == {"result": {}, "manifest": {}}
+    assert "secret" not in rig.get("/api/v1/runs/../documents").text
+    assert "secret" not in rig.get("/api/v1/runs/%2E%2E/documents").text
+    assert Rig().get("/api/v1/runs/r1/documents").json() == {}
 
 
 def test_a_large_log_that_is_read_holds_up_neither_the_list_nor_an_open_run(

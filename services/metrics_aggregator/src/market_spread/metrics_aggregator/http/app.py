@@ -64,6 +64,7 @@ def web_app(
             Route("/healthz", PlainTextResponse("ok\n")),
             Route("/api/v1/runs", api.runs),
             Route("/api/v1/runs/{run_id}/data", api.data),
+            Route("/api/v1/runs/{run_id}/documents", api.documents),
             Route("/api/v1/runs/{run_id}/events", api.events),
             Route("/api/v1/runs/{run_id}/export", api.export),
         ],
@@ -94,6 +95,10 @@ class _RunsApi:
         copied = self._copy(await self._run(request))
         text = await asyncio.to_thread(data_json, copied, within, points=points)
         return Response(text, media_type="application/json")
+
+    async def documents(self, request: Request) -> Response:
+        run_id = request.path_params["run_id"]
+        return JSONResponse(await asyncio.to_thread(self.archive.documents, run_id) if self.archive else {})
 
     async def export(self, request: Request) -> Response:
         run = await self._run(request)

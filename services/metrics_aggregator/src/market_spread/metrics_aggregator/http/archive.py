@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import json_object
 from market_spread.metrics_aggregator.http.run_json import View, head_of
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.hlog import Reading
@@ -47,8 +48,18 @@ class Archive:
         with suppress(OSError):
             folders = sorted(self._folder.iterdir(), reverse=True)
         logs = ((folder.name, folder / FILE_NAME) for folder in folders if is_run_id(folder.name))
-        heads = (_look(path, run_id, state) for run_id, path in logs if (state := _state(path)) is not None)
+        heads = (
+            {**_look(path, run_id, state), "figures": _figures(result, _state(result))}
+            for run_id, path in logs
+            for result in [path.with_name("result.json")]
+            if (state := _state(path)) is not None
+        )
         return list(islice(heads, LISTED_MAX))
+
+    def documents(self, run_id: str) -> View:
+        """What the run controller left beside the log: result, and what the run was made with; empty if not there."""
+        names = ("result", "manifest") if is_run_id(run_id) else ()
+        return {name: _document(self._folder / run_id / f"{name}.json") for name in names}
 
     def open(self, run_id: str) -> RunState | None:
         """The run as its log has it; None if there is none."""
@@ -92,6 +103,23 @@ def _state(path: Path) -> _State | None:
     except OSError:
         return None
     return stat.st_mtime_ns, stat.st_size
+
+
+@lru_cache(maxsize=2 * LISTED_MAX)
+def _figures(path: Path, state: _State | None) -> View:
+    """What a list shows of the result that is in that state, by its paths."""
+    result = _document(path) if state else {}
+    latencies = result.get("latency_ns")
+    return {
+        **{f"latency_ns.{name}": latencies.get(name) for name in ("p50", "p99") if isinstance(latencies, dict)},
+        **{name: result.get(name) for name in ("achieved_rate_per_s", "cpu_us_per_message")},
+    }
+
+
+def _document(path: Path) -> View:
+    with suppress(OSError, ValueError):
+        return json_object(path.read_bytes())
+    return {}
 
 
 @lru_cache(maxsize=2 * LISTED_MAX)  # so that logs that have changed push out none that is listed

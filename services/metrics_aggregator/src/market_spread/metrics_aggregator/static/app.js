@@ -46,7 +46,7 @@
     const head = h(
       "tr",
       {},
-      columns.map(({ title, numeric }, at) => h(numeric ? "th.number" : "th", { scope: "col" }, title, " ", units[at]))
+      columns.map(({ title, numeric: numeric2 }, at) => h(numeric2 ? "th.number" : "th", { scope: "col" }, title, " ", units[at]))
     );
     const body = h("tbody");
     const element = h(
@@ -94,7 +94,7 @@
   var numbered = 0;
   function toggleAllTables() {
     allTables = !allTables;
-    for (const figure of figures) figure.showTable(allTables);
+    for (const figure2 of figures) figure2.showTable(allTables);
     return allTables;
   }
   var Figure = class {
@@ -790,6 +790,19 @@
       }
       return model;
     }
+    /**
+     * A run and its documents, beside the one that is open. Error with a sentence if there is none.
+     * @param {string} runId
+     * @returns {Promise<{model: RunModel, documents: Documents}>}
+     */
+    async load(runId) {
+      const file = this.#files.get(runId);
+      if (file) return { model: new RunModel(file.data), documents: {} };
+      const answer = fetch(`api/v1/runs/${encodeURIComponent(runId)}/documents`, { cache: "no-store" });
+      const documents = answer.then((got) => got.ok ? got.json() : {});
+      const [data, found] = await Promise.all([this.#fetchData(runId), documents.catch(() => ({}))]);
+      return { model: new RunModel(data), documents: found };
+    }
     async #watchRuns() {
       clearTimeout(this.#timer);
       try {
@@ -1396,148 +1409,6 @@
     };
   }
 
-  // src/charts/timechart.js
-  var TimeChart = class {
-    /** @type {View | null} */
-    #view = null;
-    /** @type {Columns | null} */
-    #data = null;
-    /** @type {Row[]} */
-    #rows = [];
-    /** @type {Overall} */
-    #overall = { label: "", values: [] };
-    /**
-     * @param {{title: string, unit?: string, about?: string, lines: Line[], log?: boolean, height?: number,
-     *          steps?: number[], tick: (value: number) => string, text: (value: number | null) => string,
-     *          actions: Actions}} given
-     *   steps: between lines of the grid; tick: a value on the axis; text: a value in legend and table, with its unit.
-     */
-    constructor(given) {
-      this.given = given;
-      const { title, unit, about, lines } = given;
-      this.figure = new Figure({
-        title,
-        unit,
-        about,
-        columns: [{ title: "from" }, { title: "to" }, ...lines.map((line) => ({ title: line.title }))]
-      });
-      this.values = lines.map((line) => this.figure.addKey(line));
-      this.place = placed(this.figure.plot, given.height ?? 200, (size) => this.#make(size));
-      this.element = this.figure.element;
-    }
-    /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
-    update(view, rows, overall, summary) {
-      this.#view = view;
-      this.#rows = rows;
-      this.#overall = overall;
-      this.#data = this.#columns(view);
-      this.place.plot()?.setData(this.#data);
-      this.#legend(this.place.plot()?.cursor.idx);
-      const text = this.given.text;
-      this.figure.describe(
-        rows.length > 0 ? summary : "Nothing was measured in this range.",
-        () => rows.map(({ from, to, values }) => [
-          elapsed((from - view.begin) / 1e3),
-          elapsed((to - view.begin) / 1e3),
-          ...values.map(text)
-        ])
-      );
-    }
-    release() {
-      this.figure.release();
-      this.place.release();
-    }
-    /** x and each line, with a gap where nothing was measured for more than two bins. @param {View} view */
-    #columns({ begin, widthMs }) {
-      const xs = [];
-      const lines = this.given.lines.map(() => []);
-      let before = null;
-      for (const { from, to, values } of this.#rows) {
-        if (before !== null && from - before > 2 * widthMs) {
-          xs.push(((before + from) / 2 - begin) / 1e3);
-          for (const line of lines) line.push(null);
-        }
-        xs.push(((from + to) / 2 - begin) / 1e3);
-        values.forEach((value, at) => lines[at].push(value));
-        before = to;
-      }
-      return (
-        /** @type {Columns} */
-        [xs, ...lines]
-      );
-    }
-    /** @param {{width: number, height: number}} size */
-    #make(size) {
-      const { lines, log = false, tick, steps } = this.given;
-      const brush = brushHooks(() => this.#view?.begin ?? 0, this.given.actions);
-      return new uPlot(
-        {
-          ...size,
-          padding: [6, 18, 0, 0],
-          legend: { show: false },
-          cursor: timeCursor(),
-          scales: {
-            x: { time: false, range: () => this.#xRange() },
-            y: log ? latencyScale() : { range: zeroRange }
-          },
-          axes: [
-            timeAxis(),
-            log ? latencyAxis() : axis({
-              size: 58,
-              space: 34,
-              values: (_plot, splits) => splits.map(tick),
-              ...steps ? { incrs: steps } : {}
-            })
-          ],
-          series: [
-            {},
-            ...lines.map(({ fill, ...line }) => ({
-              stroke: () => colour(line.colour),
-              fill: fill ? () => colour(fill) : void 0,
-              width: line.width ?? 1.5,
-              dash: line.dash,
-              points: { show: isLone }
-            }))
-          ],
-          hooks: {
-            ...brush,
-            drawClear: [marksHook(() => ({ view: this.#view }))],
-            setCursor: [(plot) => this.#legend(plot.cursor.idx)]
-          }
-        },
-        this.#data ?? [[], ...lines.map(() => [])],
-        this.figure.plot
-      );
-    }
-    /** @returns {[number, number]} */
-    #xRange() {
-      if (!this.#view) return [0, 1];
-      const { begin, range } = this.#view;
-      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
-    }
-    /** Values at the cursor, or those of the range. @param {number | null} [index] */
-    #legend(index) {
-      if (!this.#data || !this.#view) return;
-      const { begin } = this.#view;
-      const [xs, ...columns] = this.#data;
-      const pointed = index !== null && index !== void 0 && index < xs.length;
-      if (pointed) this.figure.setWhen(elapsed(xs[index]), clockTime(begin + xs[index] * 1e3));
-      else this.figure.setWhen(this.#overall.label);
-      this.values.forEach((place, line) => {
-        setText(place, this.given.text((pointed ? columns[line][index] : this.#overall.values[line]) ?? null));
-      });
-    }
-  };
-  function isLone(plot, at) {
-    return (
-      /** @type {Columns} */
-      plot.data[at].filter((value) => value !== null).length < 2
-    );
-  }
-  function zeroRange(_plot, _least, most) {
-    return [0, most > 0 ? most * 1.08 : 1];
-  }
-
   // src/charts/curve.js
   var STEPS_A_DECADE = 16;
   var EXACT = /* @__PURE__ */ new Map([
@@ -1694,15 +1565,17 @@
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
     }
-    /** @param {View} view @param {HistBin[]} bins @param {string} summary */
-    update(view, bins, summary) {
+    /**
+     * @param {View} view
+     * @param {HistBin[]} bins
+     * @param {string} summary
+     * @param {[least: number, most: number]} [of] the latencies that the axis has, us, if not those of the bins
+     */
+    update(view, bins, summary, of) {
       this.#view = view;
       this.#columns = heatColumns(bins);
       this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
-      const [least, most] = [
-        Math.min(...bins.map(({ hist }) => hist.minUs)),
-        Math.max(...bins.map(({ hist }) => hist.maxUs))
-      ];
+      const [least, most] = of ?? latencyRange(bins);
       this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
       this.#colourLegend();
       const plot = this.place.plot();
@@ -1813,6 +1686,9 @@
       );
     }
   };
+  function latencyRange(bins) {
+    return [Math.min(...bins.map(({ hist }) => hist.minUs)), Math.max(...bins.map(({ hist }) => hist.maxUs))];
+  }
   function heatColumns(bins) {
     return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
   }
@@ -1827,6 +1703,86 @@
     const [low, high] = part < 0.5 ? [stops[0], stops[1]] : [stops[1], stops[2]];
     const within = part < 0.5 ? part * 2 : part * 2 - 1;
     return `rgb(${low.map((value, at) => Math.round(value + (high[at] - value) * within)).join(" ")})`;
+  }
+
+  // src/chartfacts.js
+  function signedPercent(value, digits) {
+    const text = digits === void 0 ? `${Number((100 * value).toFixed(4))}` : (100 * value).toFixed(digits);
+    return `${value > 0 && Number(text) > 0 ? "+" : ""}${text.replace("-", "−")}%`;
+  }
+
+  // src/comparing.js
+  var RUNS_MAX = 6;
+  var ofNs = (ns) => latency(ns / 1e3);
+  var ofUs = (us) => `${fixed(us, 2)} µs`;
+  var FIGURES = [
+    ...["p50", "p95", "p99", "p99.9", "p99.99", "max"].map((name) => ({
+      path: `latency_ns.${name}`,
+      title: `latency ${name}`,
+      say: ofNs
+    })),
+    { path: "latency_between_boundaries_ns.p99", title: "between boundaries p99", say: ofNs },
+    { path: "service_time_ns.p99", title: "service time p99", say: ofNs },
+    { path: "boundary_gap_ns_median", title: "commit pause, median", say: ofNs },
+    { path: "latency_samples", title: "latency samples", say: whole },
+    { path: "offered_rate_per_s", title: "offered, messages/s", say: whole },
+    { path: "achieved_rate_per_s", title: "achieved, messages/s", say: whole },
+    { path: "cpu_us_per_message", title: "CPU of the job a message", say: ofUs },
+    { path: "broker_cpu_us_per_message", title: "CPU of the broker a message", say: ofUs }
+  ];
+  function flat(document2) {
+    const found = /* @__PURE__ */ new Map();
+    const walk = (values, before) => {
+      for (const [name, value] of Object.entries(values)) {
+        const isInner = value !== null && typeof value === "object" && !Array.isArray(value);
+        if (isInner) walk(
+          /** @type {Facts} */
+          value,
+          `${before}${name}.`
+        );
+        else found.set(`${before}${name}`, value);
+      }
+    };
+    walk(document2, "");
+    return found;
+  }
+  function figureRows(results) {
+    const values = results.map(flat);
+    return FIGURES.flatMap(({ path, title, say }) => {
+      const numbers = values.map((of) => of.get(path)).map((value) => typeof value === "number" ? value : null);
+      if (numbers.every((value) => value === null)) return [];
+      const cells = numbers.map((value, at) => ({
+        text: value === null ? NONE : say(value),
+        sub: at > 0 ? deltaText(numbers[0], value) : ""
+      }));
+      return [{ title, cells }];
+    });
+  }
+  function deltaText(first, value) {
+    if (first === null || value === null) return "";
+    if (first === 0) return value === 0 ? "0.0%" : "";
+    return signedPercent(value / first - 1, 1);
+  }
+  function differences(documents) {
+    const facts = documents.map(({ manifest, result }) => {
+      const { settings, machine, workload, mode } = result ?? {};
+      return flat(
+        /** @type {Facts} */
+        manifest?.sections ?? { settings, machine, workload, mode }
+      );
+    });
+    const names = [...new Set(facts.flatMap((of) => [...of.keys()]))].sort();
+    return names.map((name) => [name, ...facts.map((of) => textOf(of.get(name)))]).filter(([, ...values]) => new Set(values).size > 1);
+  }
+  function textOf(value) {
+    if (value === void 0 || value === null) return NONE;
+    return typeof value === "string" ? value : JSON.stringify(value);
+  }
+  function commandOf(runIds) {
+    return `market-spread compare ${runIds.join(" ")} --html comparison.html`;
+  }
+  function runsOf(item) {
+    return [...new Set(item.split(",").filter(Boolean))].slice(0, RUNS_MAX);
   }
 
   // src/parts/latencies.js
@@ -1900,200 +1856,73 @@
     return Math.round(hist.count * Math.round((100 - percent) * 1e6) / 1e8);
   }
 
-  // src/parts/lines.js
-  var PERCENT_LINES = [
-    { title: "p50", colour: "--p50", width: 2 },
-    { title: "p95", colour: "--p95", dash: [7, 3] },
-    { title: "p99", colour: "--p99", width: 2 },
-    { title: "p99.9", colour: "--p999", dash: [3, 2] },
-    { title: "p99.99", colour: "--p9999", dash: [8, 3, 2, 3] },
-    { title: "max", colour: "--max", width: 1 }
-  ];
-  var RATE_LINES = [
-    { colour: "--rate-1", width: 2 },
-    { colour: "--rate-2", dash: [6, 3], width: 1.5 },
-    { colour: "--rate-3", dash: [2, 2], width: 1.5 },
-    { colour: "--rate-4", dash: [8, 3, 2, 3], width: 1.5 },
-    { colour: "--p9999", dash: [1, 3], width: 2 },
-    { colour: "--max", width: 1.5 }
-  ];
-  function rateLines(titles) {
-    return titles.map((title, at) => ({ title, ...RATE_LINES[at % RATE_LINES.length] }));
-  }
-  function percentileRows(bins) {
-    return bins.map(({ from, to, hist }) => ({
-      from,
-      to,
-      values: [...PERCENTS.map((percent) => shownPercentile(hist, percent)), hist.maxUs]
-    }));
-  }
-  function percentileOverall(hist, view) {
-    return {
-      label: view.judged ? "result" : "range",
-      values: [...PERCENTS.map((percent) => shownPercentile(hist, percent)), hist.count > 0 ? hist.maxUs : null]
-    };
-  }
-  function rateOverall(view, selectors) {
-    return { label: view.flowLabel, values: selectors.map((selector) => view.rate(selector)) };
-  }
-  function rateRows(view, selectors) {
-    return rowsOf(
-      selectors.map((selector) => view.has(selector) ? view.rateBins(selector) : null),
-      view.rateBins([])
-    );
-  }
-  function gaugeRows(view, selectors) {
-    return rowsOf(
-      selectors.map((selector) => view.has(selector) ? view.gaugeBins(selector) : null),
-      view.rateBins([])
-    );
-  }
-  function histRows(view, selectors, figure) {
-    const byFrom = /* @__PURE__ */ new Map();
-    selectors.forEach((of, line) => {
-      for (const { from, to, hist } of view.histBins(of)) {
-        const row3 = byFrom.get(from) ?? { from, to, values: selectors.map(() => null) };
-        row3.values[line] = figure(hist);
-        byFrom.set(from, row3);
-      }
-    });
-    return [...byFrom.values()].sort((one, other) => one.from - other.from);
-  }
-  function rowsOf(columns, bins) {
-    return columns.every((column) => column === null) ? [] : bins.map(({ from, to }, at) => ({ from, to, values: columns.map((column) => column?.[at].value ?? null) }));
-  }
-  function percentileSummary(view, bins) {
-    const rows = percentileRows(bins);
-    const said = PERCENTS.flatMap((percent, at) => {
-      const known = rows.map(({ values }) => values[at]).filter((value) => value !== null);
-      if (known.length === 0) return [];
-      const [least, most2] = [Math.min(...known), Math.max(...known)];
-      return [
-        least === most2 ? `${percentName(percent)} ${latency(least)}` : `${percentName(percent)} ${latency(least)} to ${latency(most2)}`
-      ];
-    });
-    const slowest = bins.reduce((found, bin) => bin.hist.maxUs > found.hist.maxUs ? bin : found, bins[0]);
-    const missing2 = PERCENTS.filter((_percent, at) => rows.every(({ values }) => values[at] === null));
-    const most = Math.max(...bins.map(({ hist }) => hist.count));
-    return [
-      said.join(", "),
-      slowest && `slowest ${latency(slowest.hist.maxUs)} at ${elapsed((slowest.from - view.begin) / 1e3)}`,
-      missing2.length > 0 && `n too small for ${missing2.map(percentName).join(", ")} in bins of ${view.widthMs / 1e3} s (at most ${most} samples)`
-    ].filter(Boolean).join("; ");
-  }
-  function rateSummary(view, throughput, text) {
-    return throughput.filter(({ of }) => view.has(of)).map(({ title, of }) => {
-      const values = view.rateBins(of).map(({ value }) => value).filter((value) => value !== null);
-      const flow = view.flowLabel === "measured" ? " while measuring" : "";
-      return `${title} ${text(view.rate(of))}${flow}, ${text(Math.min(...values))} to ${text(Math.max(...values))} from bin to bin`;
-    }).join("; ");
-  }
-
-  // src/parts/detail.js
-  var Detail = class {
-    /**
-     * @param {Step} step
-     * @param {Actions} actions
-     * @param {HTMLElement[]} [more] small charts to stand with those of throughput
-     */
-    constructor(step, actions, more = []) {
-      this.step = step;
-      const units = [...new Set(step.throughput.map(({ unit }) => unit))];
-      this.throughput = units.map((unit) => {
-        const counters = step.throughput.filter((counter) => counter.unit === unit);
-        const lines = rateLines(counters.map(({ title: title2 }) => title2));
-        const title = { "alerts/s": "Alerts", "outputs/s": "Outputs" }[unit] ?? "Throughput";
-        return {
-          chart: new TimeChart({ title, unit, lines, tick: axisNumber, text: rate, actions, height: 160 }),
-          counters
-        };
-      });
-      this.latencies = step.latency === null ? null : {
-        over: new TimeChart({
-          title: "Latency percentiles over time",
-          unit: "log scale",
-          lines: PERCENT_LINES,
-          log: true,
-          tick: axisLatency,
-          text: latency,
-          actions,
-          height: 230
-        }),
-        heat: new Heatmap({ title: "Latency heatmap", actions, height: 230 }),
-        curve: new CurveChart({
-          title: "Percentile curve",
-          lines: [{ title: step.title, colour: "--p50", width: 2 }],
-          height: 230
-        })
-      };
-      this.percentiles = percentileTable("Percentiles of the range");
-      const large = this.latencies ? [...Object.values(this.latencies).map(({ element }) => element), this.percentiles.element] : [];
-      const small = [...this.throughput.map(({ chart }) => chart.element), ...more];
-      const size = small.length % 3 === 0 ? "third" : small.length % 2 === 0 ? "half" : "full";
-      this.element = h(
-        "div.grid",
-        {},
-        large.map((element) => h("div.half", {}, element)),
-        small.map((element) => h(`div.${size}`, {}, element))
-      );
+  // src/range.js
+  var SHORTEST_MS = 1e3;
+  var FOLLOW_MS = 6e4;
+  var WIDTHS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200];
+  var WHOLE2 = { kind: "whole" };
+  var JUDGED = { kind: "judged" };
+  function resolve(choice, span, judged = null) {
+    if (choice.kind === "judged" && judged) return { ...judged, whole: false };
+    if (choice.kind === "last" && choice.ms < span.to - span.from) {
+      return { from: span.to - choice.ms, to: span.to, whole: false };
     }
-    /** @param {View} view */
-    update(view) {
-      const { step } = this;
-      for (const { chart, counters } of this.throughput) {
-        const selectors = counters.map(({ of }) => of);
-        chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
-      }
-      if (!this.latencies || step.latency === null) return;
-      const bins = view.histBins(step.over);
-      const hist = view.hist(step.latency);
-      this.latencies.over.update(
-        view,
-        percentileRows(bins),
-        percentileOverall(hist, view),
-        percentileSummary(view, bins)
-      );
-      this.latencies.heat.update(view, bins, heatSummary(bins));
-      this.latencies.curve.update([hist], curveSummary(hist));
-      this.percentiles.set(hist);
+    if (choice.kind === "fixed") {
+      const from = Math.max(span.from, Math.min(choice.from, span.to - SHORTEST_MS));
+      const to = Math.min(span.to, Math.max(choice.to, from + SHORTEST_MS));
+      return { from, to, whole: from <= span.from && to >= span.to };
     }
-    release() {
-      for (const { chart } of this.throughput) chart.release();
-      for (const chart of Object.values(this.latencies ?? {})) chart.release();
+    return { ...span, whole: true };
+  }
+  function overlaps(choice, span) {
+    return choice.kind !== "fixed" || choice.to > span.from && choice.from < span.to;
+  }
+  function moved(range, direction, span) {
+    if (range.whole) return WHOLE2;
+    const width = range.to - range.from;
+    const from = Math.max(span.from, Math.min(range.from + direction * width / 2, span.to - width));
+    return { kind: "fixed", from, to: from + width };
+  }
+  function newest(range) {
+    const widthMs = range.whole ? FOLLOW_MS : range.to - range.from;
+    return { kind: "last", ms: Math.round(widthMs / 1e3) * 1e3 };
+  }
+  function binWidth(range, coarsenessMs, most) {
+    const least = Math.max((range.to - range.from) / most, coarsenessMs * 0.9);
+    return 1e3 * (WIDTHS_S.find((width) => width * 1e3 >= least) ?? Math.ceil(least / 36e5) * 3600);
+  }
+  function nextWidth(widthMs, direction) {
+    const at = WIDTHS_S.findIndex((width) => width * 1e3 >= widthMs);
+    return 1e3 * WIDTHS_S[Math.max(0, Math.min(WIDTHS_S.length - 1, (at < 0 ? WIDTHS_S.length - 1 : at) + direction))];
+  }
+  function typedChoice(text, span) {
+    const plain = text.trim().toLowerCase();
+    if (plain === "" || plain === "whole run") return WHOLE2;
+    const last = /^last (\d+)( s)?$/.exec(plain);
+    if (last) return { kind: "last", ms: Math.max(1, Number(last[1])) * 1e3 };
+    const parts = plain.split(/\s*[-–]\s*/).map(secondsOf);
+    const [from, to] = parts;
+    if (parts.length !== 2 || from === null || to === null || from >= to) return null;
+    return { kind: "fixed", from: span.from + from * 1e3, to: span.from + to * 1e3 };
+  }
+  function secondsOf(text) {
+    if (!/^\d+(:\d{1,2}){0,2}(\.\d+)?$/.test(text)) return null;
+    return text.split(":").reduce((sum3, part) => sum3 * 60 + Number(part), 0);
+  }
+  function choiceText(choice) {
+    if (choice.kind === "whole") return "whole";
+    if (choice.kind === "last") return `last-${choice.ms / 1e3}`;
+    return choice.kind === "fixed" ? `${Math.round(choice.from)}-${Math.round(choice.to)}` : "";
+  }
+  function choiceOf(text) {
+    if (text === "whole") return WHOLE2;
+    const last = /^last-(\d+)$/.exec(text ?? "");
+    if (last && Number(last[1]) > 0) return { kind: "last", ms: Number(last[1]) * 1e3 };
+    const fixed2 = /^(\d+)-(\d+)$/.exec(text ?? "");
+    if (fixed2 && Number(fixed2[2]) > Number(fixed2[1])) {
+      return { kind: "fixed", from: Number(fixed2[1]), to: Number(fixed2[2]) };
     }
-  };
-  function curveSummary(hist) {
-    const known = PERCENTS.filter((percent) => supports(hist, percent));
-    return `${counted(hist.count, "sample")}: ${[
-      ...known.map((percent) => `p${percent} ${latency(percentile(hist, percent))}`),
-      `max ${latency(hist.maxUs)}`
-    ].join(", ")}`;
-  }
-  function heatSummary(bins) {
-    const all = bins.reduce((sum3, { hist }) => sum3 + hist.count, 0);
-    const [least, most] = [
-      Math.min(...bins.map(({ hist }) => hist.minUs)),
-      Math.max(...bins.map(({ hist }) => hist.maxUs))
-    ];
-    return `${counted(all, "sample")} in ${counted(bins.length, "bin")}, from ${latency(least)} to ${latency(most)}`;
-  }
-
-  // src/intervals.js
-  function middle({ start, end }) {
-    return (start + end) / 2;
-  }
-  function inside(intervals, { from, to, whole: whole2 }) {
-    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
-  }
-  function share2({ start, end }, { from, to }) {
-    if (end <= start) return start >= from && start < to ? 1 : 0;
-    return Math.max(0, Math.min(end, to) - Math.max(start, from)) / (end - start);
-  }
-  function grownIn(series, range) {
-    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
-  }
-  function sum(values) {
-    return values.reduce((total2, value) => total2 + value, 0);
+    return JUDGED;
   }
 
   // src/words.js
@@ -2290,401 +2119,22 @@
     return name.replace(PREFIX, "").replace(/_(seconds|total|bytes)$/, "").replace(/^(sender|receiver|job|process)_/, "").replaceAll("_", " ");
   }
 
-  // src/partitions.js
-  var OTHERS = "others";
-  var ODD = 3;
-  function places(model) {
-    const found = placesOf([...model.find(PARTITION_COMMITTED.name), ...model.find(PARTITION_LATENCY.name)]);
-    const joined = [...found.values()].filter(({ partition }) => partition === OTHERS).map(({ topic }) => topic);
-    for (const [name, place] of placesOf(model.find(SENT.name))) {
-      if (!joined.includes(place.topic)) found.set(name, place);
-    }
-    return [...found.values()].sort(
-      (one, other) => one.topic.localeCompare(other.topic) || numberOf(one) - numberOf(other)
-    );
+  // src/intervals.js
+  function middle({ start, end }) {
+    return (start + end) / 2;
   }
-  function partitionFigures(view) {
-    const known = places(view.model);
-    return known.map((place) => {
-      const sent = sentTo(view.model, place, known);
-      const committed = { name: PARTITION_COMMITTED.name, labels: { ...place } };
-      const answered = { name: PARTITION_LATENCY.name, labels: { ...place } };
-      return {
-        name: nameOf(place),
-        sent: view.rate(sent),
-        committed: view.rate(committed),
-        outputs: outputRate(view, answered),
-        ...backlog(view, sent, committed),
-        hist: view.hist(answered)
-      };
-    });
+  function inside(intervals, { from, to, whole: whole2 }) {
+    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
   }
-  function outputLatencies(view) {
-    const hist = (labels) => view.hist({ name: PARTITION_LATENCY.name, labels });
-    const outputs = new Set(view.model.find(PARTITION_LATENCY.name).map(({ labels }) => labels.output));
-    return [...outputs].sort().flatMap((output) => [
-      { name: output, hist: hist({ output }) },
-      ...places(view.model).map((place) => ({
-        name: `${output}, of ${nameOf(place)}`,
-        hist: hist({ output, ...place })
-      }))
-    ]);
+  function share2({ start, end }, { from, to }) {
+    if (end <= start) return start >= from && start < to ? 1 : 0;
+    return Math.max(0, Math.min(end, to) - Math.max(start, from)) / (end - start);
   }
-  function outputRate(view, of) {
-    if (!view.has(PARTITION_LATENCY)) return null;
-    const series = (
-      /** @type {HistogramSeries[]} */
-      view.series(of)
-    );
-    const count = sum(series.flatMap(({ intervals }) => inside(intervals, view.flow).map((slot) => histOf(slot).count)));
-    return count * 1e3 / (view.flow.to - view.flow.from);
+  function grownIn(series, range) {
+    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
   }
-  function oddPartitions(figures2, beginMs) {
-    if (figures2.length < 2) return [];
-    const said = [];
-    const [behind, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
-    if ((behind.most ?? 0) > Math.max(behind.sent ?? 0, ODD * (next.most ?? 0))) {
-      const stood = behind.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind.stoodMs)}` : "";
-      const at = elapsed((behind.mostMs - beginMs) / 1e3);
-      said.push(
-        `${behind.name} was ${counted(behind.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
-      );
-    }
-    const timed = figures2.filter(({ hist }) => supports(hist, 50));
-    const [slow, ...others] = timed.sort((one, other) => percentile(other.hist, 50) - percentile(one.hist, 50));
-    if (others.length > 0) {
-      const [p50Us, restUs] = [slow.hist, mergeHists(others.map(({ hist }) => hist))].map((hist) => percentile(hist, 50));
-      if (p50Us > ODD * restUs) {
-        said.push(`${slow.name} is slow: its outputs have a p50 of ${latency(p50Us)}, all others ${latency(restUs)}.`);
-      }
-    }
-    return said;
-  }
-  function backlog(view, sent, committed) {
-    const found = { behind: (
-      /** @type {number | null} */
-      null
-    ), most: (
-      /** @type {number | null} */
-      null
-    ) };
-    const times2 = { mostMs: 0, stoodMs: 0 };
-    if (!view.has(sent) || !view.has(committed)) return { ...found, ...times2 };
-    const done = view.totalBins(committed);
-    const grown = view.rateBins(committed);
-    let standing = 0;
-    view.totalBins(sent).forEach(({ from, to, value }, at) => {
-      const there = done[at].value;
-      if (value === null || there === null) return;
-      found.behind = Math.max(0, Math.round(value - there));
-      standing = found.behind > 0 && grown[at].value === 0 ? standing + to - from : 0;
-      times2.stoodMs = Math.max(times2.stoodMs, standing);
-      if (found.most === null || found.behind > found.most) [found.most, times2.mostMs] = [found.behind, to];
-    });
-    return { ...found, ...times2 };
-  }
-  function sentTo(model, { topic, partition }, known) {
-    const own = new Set(known.map(nameOf));
-    return model.find(SENT.name, { topic }).map(({ labels }) => ({ topic, partition: labels.partition })).filter((place) => partition === OTHERS ? !own.has(nameOf(place)) : place.partition === partition).map((labels) => ({ name: SENT.name, labels }));
-  }
-  function placesOf(series) {
-    return new Map(
-      series.map(({ labels: { topic, partition } }) => [nameOf({ topic, partition }), { topic, partition }])
-    );
-  }
-  function nameOf({ topic, partition }) {
-    return `${topic}/${partition}`;
-  }
-  function numberOf({ partition }) {
-    return partition === OTHERS ? Infinity : Number(partition);
-  }
-
-  // src/usersteps.js
-  var TIMED_IN = [
-    { kind: "source", id: "ingest", title: "Broker and read" },
-    { kind: "sink", id: "deliver", title: "Sink and delivery" },
-    { kind: "", id: "compute", title: "Computation" }
-  ];
-  function userSteps(view) {
-    const lines = (view.history.system?.steps ?? []).map((line) => line.trim()).filter(Boolean);
-    const sources = lines.filter((line) => line.startsWith("source "));
-    return lines.map((line) => {
-      const { kind, id, title } = TIMED_IN.find((each) => line.startsWith(each.kind && `${each.kind} `)) ?? TIMED_IN[2];
-      const name = line.slice(kind.length + 1).split(":")[0];
-      const rates = { into: (
-        /** @type {number | null} */
-        null
-      ), out: (
-        /** @type {number | null} */
-        null
-      ) };
-      if (kind === "source") {
-        rates.into = view.rate({ name: SENT.name, labels: { topic: topicOf(view, SENT.name, "topic", name) } });
-        rates.out = sources.length === 1 ? view.rate(RECORDS) : null;
-      } else if (kind === "sink") {
-        rates.out = outputRate(view, {
-          name: PARTITION_LATENCY.name,
-          labels: { output: topicOf(view, PARTITION_LATENCY.name, "output", name) }
-        });
-      }
-      return { text: kind ? `${kind} ${name}` : line, id, title, ...rates };
-    });
-  }
-  function topicOf(view, metric2, label, name) {
-    const topics = view.model.find(metric2).map(({ labels }) => labels[label]);
-    return topics.find((topic) => topic === name) ?? topics.find((topic) => topic.endsWith(name)) ?? name;
-  }
-
-  // src/parts/usersteps.js
-  var ABOUT = "Spark fuses steps without state into one task, so what passes from one step to the next is not seen: all between a source and a sink is timed together, and has no rates of its own. Outputs are the first of each message.";
-  var UserSteps = class {
-    /** @param {App} app */
-    constructor(app) {
-      this.app = app;
-      this.table = table({
-        caption: "Steps of the pipeline",
-        columns: [
-          { title: "step" },
-          { title: "timed in" },
-          { title: "messages/s in", numeric: true },
-          { title: "messages/s out", numeric: true }
-        ]
-      });
-      this.element = h("div.full", { hidden: true }, this.table.element, h("p.about", {}, ABOUT));
-    }
-    /** @param {View} view */
-    update(view) {
-      const steps = userSteps(view);
-      show(this.element, steps.length > 0);
-      this.table.setRows(
-        steps.map(({ text, id, title, into, out }) => [
-          text,
-          { text: title, href: this.app.href("computations", id) },
-          rate(into),
-          rate(out)
-        ])
-      );
-    }
-  };
-
-  // src/parts/tabs.js
-  function tabs(label, links) {
-    return h(
-      "nav.tabs",
-      { "aria-label": label },
-      links.map(({ title, href, current }) => h("a", { href, "aria-current": current ? "page" : null }, title))
-    );
-  }
-
-  // src/pages/computations.js
-  var OVER_TIME = [
-    { title: "p50 of each computation", figure: (hist) => shownPercentile(hist, 50) },
-    { title: "Maximum of each computation", figure: (hist) => hist.count > 0 ? hist.maxUs : null }
-  ];
-  var ComputationsPage = class {
-    title = "Computations";
-    /** @param {App} app */
-    constructor(app) {
-      this.app = app;
-      this.steps = stepsOf(app.model, COMPUTATIONS);
-      this.latencies = latencyTable("Latency of each computation", "computation");
-      this.rates = table({
-        caption: "Throughput of each computation",
-        columns: [
-          { title: "computation" },
-          { title: "what" },
-          { title: "a second", numeric: true },
-          { title: "done by" }
-        ]
-      });
-      this.charts = OVER_TIME.map(({ title, figure }) => ({
-        figure,
-        chart: new TimeChart({
-          title,
-          unit: "log scale",
-          lines: rateLines(this.steps.map((step) => step.title)),
-          log: true,
-          tick: axisLatency,
-          text: latency,
-          actions: app.actions,
-          height: 220
-        })
-      }));
-      this.userSteps = new UserSteps(app);
-      this.element = h(
-        "div",
-        {},
-        siblings(app, ""),
-        h(
-          "div.grid",
-          {},
-          this.userSteps.element,
-          h("div.full", {}, this.latencies.element),
-          this.charts.map(({ chart }) => h("div.half", {}, chart.element)),
-          h("div.full", {}, this.rates.element)
-        )
-      );
-    }
-    /** @param {View} view */
-    update(view) {
-      const { app } = this;
-      this.userSteps.update(view);
-      const link = ({ id, title }) => ({ text: title, href: app.href("computations", id) });
-      this.latencies.set([
-        ...this.steps.map((step) => ({ title: link(step), hist: view.hist(step.latency) })),
-        { title: { text: PIPELINES[0].title, href: app.href("pipeline", PIPELINES[0].id) }, hist: view.hist(END_TO_END) }
-      ]);
-      for (const { chart, figure } of this.charts) {
-        const values = this.steps.map((step) => figure(view.hist(step.latency)));
-        const said = this.steps.map(({ title }, at) => `${title} ${latency(values[at])}`).join("; ");
-        chart.update(
-          view,
-          histRows(
-            view,
-            this.steps.map(({ over }) => over),
-            figure
-          ),
-          { label: "range", values },
-          said
-        );
-      }
-      this.rates.setRows(
-        this.steps.flatMap(
-          (step) => step.throughput.map(({ title, of }) => [
-            link(step),
-            title,
-            rate(view.has(of) ? view.rate(of) : null),
-            doneBy(view.model, step) || NONE
-          ])
-        )
-      );
-    }
-    release() {
-      for (const { chart } of this.charts) chart.release();
-    }
-  };
-  var ComputationPage = class {
-    /** @param {App} app @param {string} id */
-    constructor(app, id) {
-      this.app = app;
-      this.step = stepOf(app.model, "computation", id);
-      this.title = this.step?.title ?? "Computation";
-      this.detail = this.step ? new Detail(this.step, app.actions) : null;
-      this.others = latencyTable("The others of this pipeline", "computation");
-      this.workers = table({ caption: "Workers that do it", columns: [{ title: "worker" }, { title: "what it does" }] });
-      this.element = h(
-        "div",
-        {},
-        siblings(app, id),
-        h("p.about", {}, this.step ? this.step.about : `There is no computation "${id}".`),
-        this.detail?.element,
-        h("div.grid", {}, h("div.full", {}, this.others.element), h("div.full", {}, this.workers.element))
-      );
-    }
-    /** @param {View} view */
-    update(view) {
-      const { app } = this;
-      this.detail?.update(view);
-      this.others.set([
-        ...stepsOf(view.model, PIPELINES).map(({ id, title, latency: of }) => ({
-          title: { text: title, href: app.href("pipeline", id) },
-          hist: view.hist(of)
-        })),
-        ...stepsOf(view.model, COMPUTATIONS).filter(({ id }) => id !== this.step?.id).map(({ id, title, latency: of }) => ({
-          title: { text: title, href: app.href("computations", id) },
-          hist: view.hist(of)
-        }))
-      ]);
-      const doing = workers(view.model).filter((source) => this.step && source.startsWith(this.step.workers));
-      this.workers.setRows(
-        doing.map((source) => [{ text: source, href: app.href("workers", source) }, workOf(source, view.model)])
-      );
-    }
-    release() {
-      this.detail?.release();
-    }
-  };
-  function siblings(app, current) {
-    return tabs(
-      "Computations",
-      [{ id: "", title: "All" }, ...stepsOf(app.model, COMPUTATIONS)].map(({ id, title }) => ({
-        title,
-        href: app.href("computations", id),
-        current: id === current
-      }))
-    );
-  }
-  function doneBy(model, step) {
-    return workers(model).filter((source) => source.startsWith(step.workers)).join(", ");
-  }
-
-  // src/range.js
-  var SHORTEST_MS = 1e3;
-  var FOLLOW_MS = 6e4;
-  var WIDTHS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200];
-  var WHOLE2 = { kind: "whole" };
-  var JUDGED = { kind: "judged" };
-  function resolve(choice, span, judged = null) {
-    if (choice.kind === "judged" && judged) return { ...judged, whole: false };
-    if (choice.kind === "last" && choice.ms < span.to - span.from) {
-      return { from: span.to - choice.ms, to: span.to, whole: false };
-    }
-    if (choice.kind === "fixed") {
-      const from = Math.max(span.from, Math.min(choice.from, span.to - SHORTEST_MS));
-      const to = Math.min(span.to, Math.max(choice.to, from + SHORTEST_MS));
-      return { from, to, whole: from <= span.from && to >= span.to };
-    }
-    return { ...span, whole: true };
-  }
-  function overlaps(choice, span) {
-    return choice.kind !== "fixed" || choice.to > span.from && choice.from < span.to;
-  }
-  function moved(range, direction, span) {
-    if (range.whole) return WHOLE2;
-    const width = range.to - range.from;
-    const from = Math.max(span.from, Math.min(range.from + direction * width / 2, span.to - width));
-    return { kind: "fixed", from, to: from + width };
-  }
-  function newest(range) {
-    const widthMs = range.whole ? FOLLOW_MS : range.to - range.from;
-    return { kind: "last", ms: Math.round(widthMs / 1e3) * 1e3 };
-  }
-  function binWidth(range, coarsenessMs, most) {
-    const least = Math.max((range.to - range.from) / most, coarsenessMs * 0.9);
-    return 1e3 * (WIDTHS_S.find((width) => width * 1e3 >= least) ?? Math.ceil(least / 36e5) * 3600);
-  }
-  function nextWidth(widthMs, direction) {
-    const at = WIDTHS_S.findIndex((width) => width * 1e3 >= widthMs);
-    return 1e3 * WIDTHS_S[Math.max(0, Math.min(WIDTHS_S.length - 1, (at < 0 ? WIDTHS_S.length - 1 : at) + direction))];
-  }
-  function typedChoice(text, span) {
-    const plain = text.trim().toLowerCase();
-    if (plain === "" || plain === "whole run") return WHOLE2;
-    const last = /^last (\d+)( s)?$/.exec(plain);
-    if (last) return { kind: "last", ms: Math.max(1, Number(last[1])) * 1e3 };
-    const parts = plain.split(/\s*[-–]\s*/).map(secondsOf);
-    const [from, to] = parts;
-    if (parts.length !== 2 || from === null || to === null || from >= to) return null;
-    return { kind: "fixed", from: span.from + from * 1e3, to: span.from + to * 1e3 };
-  }
-  function secondsOf(text) {
-    if (!/^\d+(:\d{1,2}){0,2}(\.\d+)?$/.test(text)) return null;
-    return text.split(":").reduce((sum3, part) => sum3 * 60 + Number(part), 0);
-  }
-  function choiceText(choice) {
-    if (choice.kind === "whole") return "whole";
-    if (choice.kind === "last") return `last-${choice.ms / 1e3}`;
-    return choice.kind === "fixed" ? `${Math.round(choice.from)}-${Math.round(choice.to)}` : "";
-  }
-  function choiceOf(text) {
-    if (text === "whole") return WHOLE2;
-    const last = /^last-(\d+)$/.exec(text ?? "");
-    if (last && Number(last[1]) > 0) return { kind: "last", ms: Number(last[1]) * 1e3 };
-    const fixed2 = /^(\d+)-(\d+)$/.exec(text ?? "");
-    if (fixed2 && Number(fixed2[2]) > Number(fixed2[1])) {
-      return { kind: "fixed", from: Number(fixed2[1]), to: Number(fixed2[2]) };
-    }
-    return JUDGED;
+  function sum(values) {
+    return values.reduce((total2, value) => total2 + value, 0);
   }
 
   // src/view.js
@@ -2937,6 +2387,795 @@
       );
     }
   };
+
+  // src/pages/compare.js
+  var COLOURS = ["--p50", "--p99", "--p999", "--p95", "--max", "--p9999"];
+  var DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2]];
+  var ComparePage = class {
+    title = "Comparison";
+    /** @type {(CurveChart | Heatmap)[]} */
+    #charts = [];
+    #left = false;
+    /** @param {App} app @param {string} item the runs, with commas between */
+    constructor(app, item) {
+      this.app = app;
+      this.ids = runsOf(item);
+      this.place = h("p.notice", { role: "status" }, "Loading the runs…");
+      this.element = h("section.compare", {}, this.place);
+      if (this.ids.length < 2) {
+        this.place.textContent = "The address names fewer than two runs; select them on the page of runs.";
+      } else {
+        this.#load();
+      }
+    }
+    update() {
+    }
+    release() {
+      this.#left = true;
+      for (const chart of this.#charts) chart.release();
+    }
+    async #load() {
+      try {
+        const loaded = await Promise.all(this.ids.map((id) => this.app.feed.load(id)));
+        if (!this.#left) this.#build(loaded.map((run, at) => ({ ...run, id: this.ids[at] })));
+      } catch (error) {
+        this.place.textContent = `The runs cannot be compared: ${messageOf(error)}.`;
+      }
+    }
+    /** @param {{id: string, model: RunModel, documents: Documents}[]} loaded */
+    #build(loaded) {
+      const runs = loaded.map(({ id, model, documents }) => ({ id, view: judgedView(model), documents }));
+      this.element.replaceChildren(
+        verdictNote(this.ids),
+        figuresTable(loaded, runs),
+        h("div.grid", {}, h("div.full", {}, this.#curves(runs)), this.#heatmaps(runs)),
+        differencesTable(runs)
+      );
+    }
+    /** @param {Compared[]} runs */
+    #curves(runs) {
+      const drawn = runs.flatMap(({ id, view }, at) => view ? [{ id, hist: view.hist(END_TO_END), at }] : []);
+      if (drawn.length === 0) return h("p.about", {}, "None of the runs has latencies.");
+      const lines = drawn.map(({ id, at }) => ({ title: id, colour: COLOURS[at], dash: DASHES[at], width: 2 }));
+      const curve = new CurveChart({ title: "Percentile curves, intended send to receipt", height: 320, lines });
+      this.#charts.push(curve);
+      const said = drawn.map(({ id, hist }) => `${id}: ${shownOr(hist, 50)} at p50, ${shownOr(hist, 99)} at p99`);
+      curve.update(
+        drawn.map(({ hist }) => hist),
+        said.join("; ")
+      );
+      return curve.element;
+    }
+    /** A heat map a run, all over the same latencies. @param {Compared[]} runs */
+    #heatmaps(runs) {
+      const drawn = runs.flatMap(({ id, view }) => {
+        const bins = view?.histBins({ name: END_TO_END.name }) ?? [];
+        return view && bins.length > 0 ? [{ id, view, bins }] : [];
+      });
+      const [least, most] = latencyRange(drawn.flatMap(({ bins }) => bins));
+      return drawn.map(({ id, view, bins }) => {
+        const heat2 = new Heatmap({ title: id, actions: { brush: () => {
+        }, whole: () => {
+        } } });
+        this.#charts.push(heat2);
+        const samples = whole(view.hist(END_TO_END).count);
+        const said = `${samples} samples of the measured load; all runs have one axis, ${latency(least)} to ${latency(most)}`;
+        heat2.update(view, bins, said, [least, most]);
+        return h("div.half", {}, heat2.element);
+      });
+    }
+  };
+  function judgedView(model) {
+    const span = model.span();
+    return span && new View(model, resolve(JUDGED, span, model.judged), span);
+  }
+  function verdictNote(ids) {
+    return h(
+      "div.verdictless",
+      {},
+      h(
+        "p",
+        {},
+        h("b", {}, "Single runs give no verdict. "),
+        "A machine differs more from run to run than most changes do, so a difference here may be chance. A verdict takes 8 runs of each, made in turn, or 6 pairs of ",
+        h("code", {}, "market-spread ab"),
+        ". The figures of these runs, with what that says of them:"
+      ),
+      h("p", {}, h("code", {}, commandOf(ids)))
+    );
+  }
+  function figuresTable(loaded, runs) {
+    const made = table({
+      caption: "Figures, each with its distance from the first run's",
+      columns: [{ title: "figure" }, ...runs.map(({ id }) => ({ title: id, numeric: true }))]
+    });
+    const rows = figureRows(
+      runs.map(({ view, documents: { result } }) => hasFigures(result) ? result : figuresOf(view))
+    );
+    made.setRows([
+      ["verdict", ...loaded.map(({ model }) => model.outcome || "–")],
+      ...rows.map(({ title, cells }) => [title, ...cells])
+    ]);
+    return made.element;
+  }
+  function hasFigures(result) {
+    return result !== void 0 && "latency_ns" in result;
+  }
+  function figuresOf(view) {
+    if (!view) return {};
+    const hist = view.hist(END_TO_END);
+    const entries = PERCENTS.map((percent) => {
+      const us = shownPercentile(hist, percent);
+      return [percentName(percent), us === null ? null : us * 1e3];
+    });
+    const max = hist.count > 0 ? hist.maxUs * 1e3 : null;
+    return { latency_ns: { ...Object.fromEntries(entries), max }, latency_samples: hist.count };
+  }
+  function differencesTable(runs) {
+    const rows = differences(runs.map(({ documents }) => documents));
+    if (rows.length === 0) {
+      const known = runs.some(({ documents }) => documents.manifest?.sections || documents.result);
+      return h(
+        "p.about",
+        {},
+        known ? "The manifests of all runs say the same." : "Nothing is known of how the runs were made."
+      );
+    }
+    const made = table({
+      caption: "What the runs were made with, where it differs",
+      columns: [{ title: "" }, ...runs.map(({ id }) => ({ title: id }))]
+    });
+    made.setRows(rows);
+    return made.element;
+  }
+
+  // src/charts/timechart.js
+  var TimeChart = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {Columns | null} */
+    #data = null;
+    /** @type {Row[]} */
+    #rows = [];
+    /** @type {Overall} */
+    #overall = { label: "", values: [] };
+    /**
+     * @param {{title: string, unit?: string, about?: string, lines: Line[], log?: boolean, height?: number,
+     *          steps?: number[], tick: (value: number) => string, text: (value: number | null) => string,
+     *          actions: Actions}} given
+     *   steps: between lines of the grid; tick: a value on the axis; text: a value in legend and table, with its unit.
+     */
+    constructor(given) {
+      this.given = given;
+      const { title, unit, about, lines } = given;
+      this.figure = new Figure({
+        title,
+        unit,
+        about,
+        columns: [{ title: "from" }, { title: "to" }, ...lines.map((line) => ({ title: line.title }))]
+      });
+      this.values = lines.map((line) => this.figure.addKey(line));
+      this.place = placed(this.figure.plot, given.height ?? 200, (size) => this.#make(size));
+      this.element = this.figure.element;
+    }
+    /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
+    update(view, rows, overall, summary) {
+      this.#view = view;
+      this.#rows = rows;
+      this.#overall = overall;
+      this.#data = this.#columns(view);
+      this.place.plot()?.setData(this.#data);
+      this.#legend(this.place.plot()?.cursor.idx);
+      const text = this.given.text;
+      this.figure.describe(
+        rows.length > 0 ? summary : "Nothing was measured in this range.",
+        () => rows.map(({ from, to, values }) => [
+          elapsed((from - view.begin) / 1e3),
+          elapsed((to - view.begin) / 1e3),
+          ...values.map(text)
+        ])
+      );
+    }
+    release() {
+      this.figure.release();
+      this.place.release();
+    }
+    /** x and each line, with a gap where nothing was measured for more than two bins. @param {View} view */
+    #columns({ begin, widthMs }) {
+      const xs = [];
+      const lines = this.given.lines.map(() => []);
+      let before = null;
+      for (const { from, to, values } of this.#rows) {
+        if (before !== null && from - before > 2 * widthMs) {
+          xs.push(((before + from) / 2 - begin) / 1e3);
+          for (const line of lines) line.push(null);
+        }
+        xs.push(((from + to) / 2 - begin) / 1e3);
+        values.forEach((value, at) => lines[at].push(value));
+        before = to;
+      }
+      return (
+        /** @type {Columns} */
+        [xs, ...lines]
+      );
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const { lines, log = false, tick, steps } = this.given;
+      const brush = brushHooks(() => this.#view?.begin ?? 0, this.given.actions);
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: timeCursor(),
+          scales: {
+            x: { time: false, range: () => this.#xRange() },
+            y: log ? latencyScale() : { range: zeroRange }
+          },
+          axes: [
+            timeAxis(),
+            log ? latencyAxis() : axis({
+              size: 58,
+              space: 34,
+              values: (_plot, splits) => splits.map(tick),
+              ...steps ? { incrs: steps } : {}
+            })
+          ],
+          series: [
+            {},
+            ...lines.map(({ fill, ...line }) => ({
+              stroke: () => colour(line.colour),
+              fill: fill ? () => colour(fill) : void 0,
+              width: line.width ?? 1.5,
+              dash: line.dash,
+              points: { show: isLone }
+            }))
+          ],
+          hooks: {
+            ...brush,
+            drawClear: [marksHook(() => ({ view: this.#view }))],
+            setCursor: [(plot) => this.#legend(plot.cursor.idx)]
+          }
+        },
+        this.#data ?? [[], ...lines.map(() => [])],
+        this.figure.plot
+      );
+    }
+    /** @returns {[number, number]} */
+    #xRange() {
+      if (!this.#view) return [0, 1];
+      const { begin, range } = this.#view;
+      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
+    }
+    /** Values at the cursor, or those of the range. @param {number | null} [index] */
+    #legend(index) {
+      if (!this.#data || !this.#view) return;
+      const { begin } = this.#view;
+      const [xs, ...columns] = this.#data;
+      const pointed = index !== null && index !== void 0 && index < xs.length;
+      if (pointed) this.figure.setWhen(elapsed(xs[index]), clockTime(begin + xs[index] * 1e3));
+      else this.figure.setWhen(this.#overall.label);
+      this.values.forEach((place, line) => {
+        setText(place, this.given.text((pointed ? columns[line][index] : this.#overall.values[line]) ?? null));
+      });
+    }
+  };
+  function isLone(plot, at) {
+    return (
+      /** @type {Columns} */
+      plot.data[at].filter((value) => value !== null).length < 2
+    );
+  }
+  function zeroRange(_plot, _least, most) {
+    return [0, most > 0 ? most * 1.08 : 1];
+  }
+
+  // src/parts/lines.js
+  var PERCENT_LINES = [
+    { title: "p50", colour: "--p50", width: 2 },
+    { title: "p95", colour: "--p95", dash: [7, 3] },
+    { title: "p99", colour: "--p99", width: 2 },
+    { title: "p99.9", colour: "--p999", dash: [3, 2] },
+    { title: "p99.99", colour: "--p9999", dash: [8, 3, 2, 3] },
+    { title: "max", colour: "--max", width: 1 }
+  ];
+  var RATE_LINES = [
+    { colour: "--rate-1", width: 2 },
+    { colour: "--rate-2", dash: [6, 3], width: 1.5 },
+    { colour: "--rate-3", dash: [2, 2], width: 1.5 },
+    { colour: "--rate-4", dash: [8, 3, 2, 3], width: 1.5 },
+    { colour: "--p9999", dash: [1, 3], width: 2 },
+    { colour: "--max", width: 1.5 }
+  ];
+  function rateLines(titles) {
+    return titles.map((title, at) => ({ title, ...RATE_LINES[at % RATE_LINES.length] }));
+  }
+  function percentileRows(bins) {
+    return bins.map(({ from, to, hist }) => ({
+      from,
+      to,
+      values: [...PERCENTS.map((percent) => shownPercentile(hist, percent)), hist.maxUs]
+    }));
+  }
+  function percentileOverall(hist, view) {
+    return {
+      label: view.judged ? "result" : "range",
+      values: [...PERCENTS.map((percent) => shownPercentile(hist, percent)), hist.count > 0 ? hist.maxUs : null]
+    };
+  }
+  function rateOverall(view, selectors) {
+    return { label: view.flowLabel, values: selectors.map((selector) => view.rate(selector)) };
+  }
+  function rateRows(view, selectors) {
+    return rowsOf(
+      selectors.map((selector) => view.has(selector) ? view.rateBins(selector) : null),
+      view.rateBins([])
+    );
+  }
+  function gaugeRows(view, selectors) {
+    return rowsOf(
+      selectors.map((selector) => view.has(selector) ? view.gaugeBins(selector) : null),
+      view.rateBins([])
+    );
+  }
+  function histRows(view, selectors, figure2) {
+    const byFrom = /* @__PURE__ */ new Map();
+    selectors.forEach((of, line) => {
+      for (const { from, to, hist } of view.histBins(of)) {
+        const row3 = byFrom.get(from) ?? { from, to, values: selectors.map(() => null) };
+        row3.values[line] = figure2(hist);
+        byFrom.set(from, row3);
+      }
+    });
+    return [...byFrom.values()].sort((one, other) => one.from - other.from);
+  }
+  function rowsOf(columns, bins) {
+    return columns.every((column) => column === null) ? [] : bins.map(({ from, to }, at) => ({ from, to, values: columns.map((column) => column?.[at].value ?? null) }));
+  }
+  function percentileSummary(view, bins) {
+    const rows = percentileRows(bins);
+    const said = PERCENTS.flatMap((percent, at) => {
+      const known = rows.map(({ values }) => values[at]).filter((value) => value !== null);
+      if (known.length === 0) return [];
+      const [least, most2] = [Math.min(...known), Math.max(...known)];
+      return [
+        least === most2 ? `${percentName(percent)} ${latency(least)}` : `${percentName(percent)} ${latency(least)} to ${latency(most2)}`
+      ];
+    });
+    const slowest = bins.reduce((found, bin) => bin.hist.maxUs > found.hist.maxUs ? bin : found, bins[0]);
+    const missing2 = PERCENTS.filter((_percent, at) => rows.every(({ values }) => values[at] === null));
+    const most = Math.max(...bins.map(({ hist }) => hist.count));
+    return [
+      said.join(", "),
+      slowest && `slowest ${latency(slowest.hist.maxUs)} at ${elapsed((slowest.from - view.begin) / 1e3)}`,
+      missing2.length > 0 && `n too small for ${missing2.map(percentName).join(", ")} in bins of ${view.widthMs / 1e3} s (at most ${most} samples)`
+    ].filter(Boolean).join("; ");
+  }
+  function rateSummary(view, throughput, text) {
+    return throughput.filter(({ of }) => view.has(of)).map(({ title, of }) => {
+      const values = view.rateBins(of).map(({ value }) => value).filter((value) => value !== null);
+      const flow = view.flowLabel === "measured" ? " while measuring" : "";
+      return `${title} ${text(view.rate(of))}${flow}, ${text(Math.min(...values))} to ${text(Math.max(...values))} from bin to bin`;
+    }).join("; ");
+  }
+
+  // src/parts/detail.js
+  var Detail = class {
+    /**
+     * @param {Step} step
+     * @param {Actions} actions
+     * @param {HTMLElement[]} [more] small charts to stand with those of throughput
+     */
+    constructor(step, actions, more = []) {
+      this.step = step;
+      const units = [...new Set(step.throughput.map(({ unit }) => unit))];
+      this.throughput = units.map((unit) => {
+        const counters = step.throughput.filter((counter) => counter.unit === unit);
+        const lines = rateLines(counters.map(({ title: title2 }) => title2));
+        const title = { "alerts/s": "Alerts", "outputs/s": "Outputs" }[unit] ?? "Throughput";
+        return {
+          chart: new TimeChart({ title, unit, lines, tick: axisNumber, text: rate, actions, height: 160 }),
+          counters
+        };
+      });
+      this.latencies = step.latency === null ? null : {
+        over: new TimeChart({
+          title: "Latency percentiles over time",
+          unit: "log scale",
+          lines: PERCENT_LINES,
+          log: true,
+          tick: axisLatency,
+          text: latency,
+          actions,
+          height: 230
+        }),
+        heat: new Heatmap({ title: "Latency heatmap", actions, height: 230 }),
+        curve: new CurveChart({
+          title: "Percentile curve",
+          lines: [{ title: step.title, colour: "--p50", width: 2 }],
+          height: 230
+        })
+      };
+      this.percentiles = percentileTable("Percentiles of the range");
+      const large = this.latencies ? [...Object.values(this.latencies).map(({ element }) => element), this.percentiles.element] : [];
+      const small = [...this.throughput.map(({ chart }) => chart.element), ...more];
+      const size = small.length % 3 === 0 ? "third" : small.length % 2 === 0 ? "half" : "full";
+      this.element = h(
+        "div.grid",
+        {},
+        large.map((element) => h("div.half", {}, element)),
+        small.map((element) => h(`div.${size}`, {}, element))
+      );
+    }
+    /** @param {View} view */
+    update(view) {
+      const { step } = this;
+      for (const { chart, counters } of this.throughput) {
+        const selectors = counters.map(({ of }) => of);
+        chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
+      }
+      if (!this.latencies || step.latency === null) return;
+      const bins = view.histBins(step.over);
+      const hist = view.hist(step.latency);
+      this.latencies.over.update(
+        view,
+        percentileRows(bins),
+        percentileOverall(hist, view),
+        percentileSummary(view, bins)
+      );
+      this.latencies.heat.update(view, bins, heatSummary(bins));
+      this.latencies.curve.update([hist], curveSummary(hist));
+      this.percentiles.set(hist);
+    }
+    release() {
+      for (const { chart } of this.throughput) chart.release();
+      for (const chart of Object.values(this.latencies ?? {})) chart.release();
+    }
+  };
+  function curveSummary(hist) {
+    const known = PERCENTS.filter((percent) => supports(hist, percent));
+    return `${counted(hist.count, "sample")}: ${[
+      ...known.map((percent) => `p${percent} ${latency(percentile(hist, percent))}`),
+      `max ${latency(hist.maxUs)}`
+    ].join(", ")}`;
+  }
+  function heatSummary(bins) {
+    const all = bins.reduce((sum3, { hist }) => sum3 + hist.count, 0);
+    const [least, most] = [
+      Math.min(...bins.map(({ hist }) => hist.minUs)),
+      Math.max(...bins.map(({ hist }) => hist.maxUs))
+    ];
+    return `${counted(all, "sample")} in ${counted(bins.length, "bin")}, from ${latency(least)} to ${latency(most)}`;
+  }
+
+  // src/partitions.js
+  var OTHERS = "others";
+  var ODD = 3;
+  function places(model) {
+    const found = placesOf([...model.find(PARTITION_COMMITTED.name), ...model.find(PARTITION_LATENCY.name)]);
+    const joined = [...found.values()].filter(({ partition }) => partition === OTHERS).map(({ topic }) => topic);
+    for (const [name, place] of placesOf(model.find(SENT.name))) {
+      if (!joined.includes(place.topic)) found.set(name, place);
+    }
+    return [...found.values()].sort(
+      (one, other) => one.topic.localeCompare(other.topic) || numberOf(one) - numberOf(other)
+    );
+  }
+  function partitionFigures(view) {
+    const known = places(view.model);
+    return known.map((place) => {
+      const sent = sentTo(view.model, place, known);
+      const committed = { name: PARTITION_COMMITTED.name, labels: { ...place } };
+      const answered = { name: PARTITION_LATENCY.name, labels: { ...place } };
+      return {
+        name: nameOf(place),
+        sent: view.rate(sent),
+        committed: view.rate(committed),
+        outputs: outputRate(view, answered),
+        ...backlog(view, sent, committed),
+        hist: view.hist(answered)
+      };
+    });
+  }
+  function outputLatencies(view) {
+    const hist = (labels) => view.hist({ name: PARTITION_LATENCY.name, labels });
+    const outputs = new Set(view.model.find(PARTITION_LATENCY.name).map(({ labels }) => labels.output));
+    return [...outputs].sort().flatMap((output) => [
+      { name: output, hist: hist({ output }) },
+      ...places(view.model).map((place) => ({
+        name: `${output}, of ${nameOf(place)}`,
+        hist: hist({ output, ...place })
+      }))
+    ]);
+  }
+  function outputRate(view, of) {
+    if (!view.has(PARTITION_LATENCY)) return null;
+    const series = (
+      /** @type {HistogramSeries[]} */
+      view.series(of)
+    );
+    const count = sum(series.flatMap(({ intervals }) => inside(intervals, view.flow).map((slot) => histOf(slot).count)));
+    return count * 1e3 / (view.flow.to - view.flow.from);
+  }
+  function oddPartitions(figures2, beginMs) {
+    if (figures2.length < 2) return [];
+    const said = [];
+    const [behind, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
+    if ((behind.most ?? 0) > Math.max(behind.sent ?? 0, ODD * (next.most ?? 0))) {
+      const stood = behind.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind.stoodMs)}` : "";
+      const at = elapsed((behind.mostMs - beginMs) / 1e3);
+      said.push(
+        `${behind.name} was ${counted(behind.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
+      );
+    }
+    const timed = figures2.filter(({ hist }) => supports(hist, 50));
+    const [slow, ...others] = timed.sort((one, other) => percentile(other.hist, 50) - percentile(one.hist, 50));
+    if (others.length > 0) {
+      const [p50Us, restUs] = [slow.hist, mergeHists(others.map(({ hist }) => hist))].map((hist) => percentile(hist, 50));
+      if (p50Us > ODD * restUs) {
+        said.push(`${slow.name} is slow: its outputs have a p50 of ${latency(p50Us)}, all others ${latency(restUs)}.`);
+      }
+    }
+    return said;
+  }
+  function backlog(view, sent, committed) {
+    const found = { behind: (
+      /** @type {number | null} */
+      null
+    ), most: (
+      /** @type {number | null} */
+      null
+    ) };
+    const times2 = { mostMs: 0, stoodMs: 0 };
+    if (!view.has(sent) || !view.has(committed)) return { ...found, ...times2 };
+    const done = view.totalBins(committed);
+    const grown = view.rateBins(committed);
+    let standing = 0;
+    view.totalBins(sent).forEach(({ from, to, value }, at) => {
+      const there = done[at].value;
+      if (value === null || there === null) return;
+      found.behind = Math.max(0, Math.round(value - there));
+      standing = found.behind > 0 && grown[at].value === 0 ? standing + to - from : 0;
+      times2.stoodMs = Math.max(times2.stoodMs, standing);
+      if (found.most === null || found.behind > found.most) [found.most, times2.mostMs] = [found.behind, to];
+    });
+    return { ...found, ...times2 };
+  }
+  function sentTo(model, { topic, partition }, known) {
+    const own = new Set(known.map(nameOf));
+    return model.find(SENT.name, { topic }).map(({ labels }) => ({ topic, partition: labels.partition })).filter((place) => partition === OTHERS ? !own.has(nameOf(place)) : place.partition === partition).map((labels) => ({ name: SENT.name, labels }));
+  }
+  function placesOf(series) {
+    return new Map(
+      series.map(({ labels: { topic, partition } }) => [nameOf({ topic, partition }), { topic, partition }])
+    );
+  }
+  function nameOf({ topic, partition }) {
+    return `${topic}/${partition}`;
+  }
+  function numberOf({ partition }) {
+    return partition === OTHERS ? Infinity : Number(partition);
+  }
+
+  // src/usersteps.js
+  var TIMED_IN = [
+    { kind: "source", id: "ingest", title: "Broker and read" },
+    { kind: "sink", id: "deliver", title: "Sink and delivery" },
+    { kind: "", id: "compute", title: "Computation" }
+  ];
+  function userSteps(view) {
+    const lines = (view.history.system?.steps ?? []).map((line) => line.trim()).filter(Boolean);
+    const sources = lines.filter((line) => line.startsWith("source "));
+    return lines.map((line) => {
+      const { kind, id, title } = TIMED_IN.find((each) => line.startsWith(each.kind && `${each.kind} `)) ?? TIMED_IN[2];
+      const name = line.slice(kind.length + 1).split(":")[0];
+      const rates = { into: (
+        /** @type {number | null} */
+        null
+      ), out: (
+        /** @type {number | null} */
+        null
+      ) };
+      if (kind === "source") {
+        rates.into = view.rate({ name: SENT.name, labels: { topic: topicOf(view, SENT.name, "topic", name) } });
+        rates.out = sources.length === 1 ? view.rate(RECORDS) : null;
+      } else if (kind === "sink") {
+        rates.out = outputRate(view, {
+          name: PARTITION_LATENCY.name,
+          labels: { output: topicOf(view, PARTITION_LATENCY.name, "output", name) }
+        });
+      }
+      return { text: kind ? `${kind} ${name}` : line, id, title, ...rates };
+    });
+  }
+  function topicOf(view, metric2, label, name) {
+    const topics = view.model.find(metric2).map(({ labels }) => labels[label]);
+    return topics.find((topic) => topic === name) ?? topics.find((topic) => topic.endsWith(name)) ?? name;
+  }
+
+  // src/parts/usersteps.js
+  var ABOUT = "Spark fuses steps without state into one task, so what passes from one step to the next is not seen: all between a source and a sink is timed together, and has no rates of its own. Outputs are the first of each message.";
+  var UserSteps = class {
+    /** @param {App} app */
+    constructor(app) {
+      this.app = app;
+      this.table = table({
+        caption: "Steps of the pipeline",
+        columns: [
+          { title: "step" },
+          { title: "timed in" },
+          { title: "messages/s in", numeric: true },
+          { title: "messages/s out", numeric: true }
+        ]
+      });
+      this.element = h("div.full", { hidden: true }, this.table.element, h("p.about", {}, ABOUT));
+    }
+    /** @param {View} view */
+    update(view) {
+      const steps = userSteps(view);
+      show(this.element, steps.length > 0);
+      this.table.setRows(
+        steps.map(({ text, id, title, into, out }) => [
+          text,
+          { text: title, href: this.app.href("computations", id) },
+          rate(into),
+          rate(out)
+        ])
+      );
+    }
+  };
+
+  // src/parts/tabs.js
+  function tabs(label, links) {
+    return h(
+      "nav.tabs",
+      { "aria-label": label },
+      links.map(({ title, href, current }) => h("a", { href, "aria-current": current ? "page" : null }, title))
+    );
+  }
+
+  // src/pages/computations.js
+  var OVER_TIME = [
+    { title: "p50 of each computation", figure: (hist) => shownPercentile(hist, 50) },
+    { title: "Maximum of each computation", figure: (hist) => hist.count > 0 ? hist.maxUs : null }
+  ];
+  var ComputationsPage = class {
+    title = "Computations";
+    /** @param {App} app */
+    constructor(app) {
+      this.app = app;
+      this.steps = stepsOf(app.model, COMPUTATIONS);
+      this.latencies = latencyTable("Latency of each computation", "computation");
+      this.rates = table({
+        caption: "Throughput of each computation",
+        columns: [
+          { title: "computation" },
+          { title: "what" },
+          { title: "a second", numeric: true },
+          { title: "done by" }
+        ]
+      });
+      this.charts = OVER_TIME.map(({ title, figure: figure2 }) => ({
+        figure: figure2,
+        chart: new TimeChart({
+          title,
+          unit: "log scale",
+          lines: rateLines(this.steps.map((step) => step.title)),
+          log: true,
+          tick: axisLatency,
+          text: latency,
+          actions: app.actions,
+          height: 220
+        })
+      }));
+      this.userSteps = new UserSteps(app);
+      this.element = h(
+        "div",
+        {},
+        siblings(app, ""),
+        h(
+          "div.grid",
+          {},
+          this.userSteps.element,
+          h("div.full", {}, this.latencies.element),
+          this.charts.map(({ chart }) => h("div.half", {}, chart.element)),
+          h("div.full", {}, this.rates.element)
+        )
+      );
+    }
+    /** @param {View} view */
+    update(view) {
+      const { app } = this;
+      this.userSteps.update(view);
+      const link = ({ id, title }) => ({ text: title, href: app.href("computations", id) });
+      this.latencies.set([
+        ...this.steps.map((step) => ({ title: link(step), hist: view.hist(step.latency) })),
+        { title: { text: PIPELINES[0].title, href: app.href("pipeline", PIPELINES[0].id) }, hist: view.hist(END_TO_END) }
+      ]);
+      for (const { chart, figure: figure2 } of this.charts) {
+        const values = this.steps.map((step) => figure2(view.hist(step.latency)));
+        const said = this.steps.map(({ title }, at) => `${title} ${latency(values[at])}`).join("; ");
+        chart.update(
+          view,
+          histRows(
+            view,
+            this.steps.map(({ over }) => over),
+            figure2
+          ),
+          { label: "range", values },
+          said
+        );
+      }
+      this.rates.setRows(
+        this.steps.flatMap(
+          (step) => step.throughput.map(({ title, of }) => [
+            link(step),
+            title,
+            rate(view.has(of) ? view.rate(of) : null),
+            doneBy(view.model, step) || NONE
+          ])
+        )
+      );
+    }
+    release() {
+      for (const { chart } of this.charts) chart.release();
+    }
+  };
+  var ComputationPage = class {
+    /** @param {App} app @param {string} id */
+    constructor(app, id) {
+      this.app = app;
+      this.step = stepOf(app.model, "computation", id);
+      this.title = this.step?.title ?? "Computation";
+      this.detail = this.step ? new Detail(this.step, app.actions) : null;
+      this.others = latencyTable("The others of this pipeline", "computation");
+      this.workers = table({ caption: "Workers that do it", columns: [{ title: "worker" }, { title: "what it does" }] });
+      this.element = h(
+        "div",
+        {},
+        siblings(app, id),
+        h("p.about", {}, this.step ? this.step.about : `There is no computation "${id}".`),
+        this.detail?.element,
+        h("div.grid", {}, h("div.full", {}, this.others.element), h("div.full", {}, this.workers.element))
+      );
+    }
+    /** @param {View} view */
+    update(view) {
+      const { app } = this;
+      this.detail?.update(view);
+      this.others.set([
+        ...stepsOf(view.model, PIPELINES).map(({ id, title, latency: of }) => ({
+          title: { text: title, href: app.href("pipeline", id) },
+          hist: view.hist(of)
+        })),
+        ...stepsOf(view.model, COMPUTATIONS).filter(({ id }) => id !== this.step?.id).map(({ id, title, latency: of }) => ({
+          title: { text: title, href: app.href("computations", id) },
+          hist: view.hist(of)
+        }))
+      ]);
+      const doing = workers(view.model).filter((source) => this.step && source.startsWith(this.step.workers));
+      this.workers.setRows(
+        doing.map((source) => [{ text: source, href: app.href("workers", source) }, workOf(source, view.model)])
+      );
+    }
+    release() {
+      this.detail?.release();
+    }
+  };
+  function siblings(app, current) {
+    return tabs(
+      "Computations",
+      [{ id: "", title: "All" }, ...stepsOf(app.model, COMPUTATIONS)].map(({ id, title }) => ({
+        title,
+        href: app.href("computations", id),
+        current: id === current
+      }))
+    );
+  }
+  function doneBy(model, step) {
+    return workers(model).filter((source) => source.startsWith(step.workers)).join(", ");
+  }
 
   // src/facts.js
   var ORDERS_FLOW_PER_S = 1;
@@ -3661,24 +3900,131 @@
     return unsynchronised.length > 0 ? `${bound} Not synchronised: ${[...new Set(unsynchronised)].join(", ")}.` : bound;
   }
 
+  // src/router.js
+  var PAGES = ["overview", "pipeline", "workers", "computations", "runs", "compare", "aggregator"];
+  function readRoute(fragment) {
+    const [path, query = ""] = fragment.replace(/^#\/?/, "").split("?");
+    const [page, ...rest] = path.split("/").map(decoded);
+    const params = new URLSearchParams(query);
+    return {
+      page: PAGES.includes(page) ? page : "overview",
+      item: PAGES.includes(page) ? rest.join("/") : "",
+      run: params.get("run") ?? "",
+      choice: choiceOf(params.get("range")),
+      widthMs: /^\d{1,5}$/.test(params.get("bins") ?? "") ? Number(params.get("bins")) * 1e3 : 0
+    };
+  }
+  function routeText({ page, item, run, choice, widthMs }) {
+    const params = new URLSearchParams();
+    if (run) params.set("run", run);
+    if (choiceText(choice)) params.set("range", choiceText(choice));
+    if (widthMs) params.set("bins", String(widthMs / 1e3));
+    const query = params.toString();
+    const path = [page, ...item ? item.split("/") : []].map(encodeURIComponent).join("/");
+    return `#/${path}${query ? `?${query}` : ""}`;
+  }
+  function decoded(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return "";
+    }
+  }
+
+  // src/runlist.js
+  var figure = ({ figures: figures2 }, path) => {
+    const value = figures2?.[path];
+    return typeof value === "number" ? value : null;
+  };
+  var lengthMs = ({ begin_unix_ms: from, end_unix_ms: to }) => from && to ? to - from : null;
+  var numeric = (key, title, text) => ({
+    key,
+    title,
+    numeric: true,
+    value: (run) => figure(run, key),
+    text: (run) => {
+      const value = figure(run, key);
+      return value === null ? NONE : text(value);
+    }
+  });
+  var stateOf = (run) => run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished";
+  var COLUMNS = [
+    { key: "run", title: "run", numeric: false, value: (run) => run.run_id, text: (run) => run.run_id },
+    numeric("latency_ns.p50", "p50", (ns) => latency(ns / 1e3)),
+    numeric("latency_ns.p99", "p99", (ns) => latency(ns / 1e3)),
+    numeric("achieved_rate_per_s", "messages/s", whole),
+    numeric("cpu_us_per_message", "CPU, µs/message", (us) => us.toFixed(2)),
+    {
+      key: "verdict",
+      title: "verdict",
+      numeric: false,
+      value: (run) => run.outcome,
+      text: (run) => run.outcome || NONE
+    },
+    { key: "what", title: "what", numeric: false, value: (run) => run.title, text: (run) => run.title },
+    { key: "state", title: "state", numeric: false, value: stateOf, text: stateOf },
+    {
+      key: "begin",
+      title: "begin",
+      numeric: false,
+      value: (run) => run.begin_unix_ms ?? null,
+      text: (run) => run.begin_unix_ms ? dateTime(run.begin_unix_ms) : NONE
+    },
+    {
+      key: "length",
+      title: "length",
+      numeric: true,
+      value: lengthMs,
+      text: (run) => duration(lengthMs(run) ?? 0)
+    }
+  ];
+  function filtered(runs, text) {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    return runs.filter((run) => {
+      const cells = COLUMNS.map((column) => column.text(run).toLowerCase());
+      return words.every((word) => cells.some((cell) => cell.includes(word)));
+    });
+  }
+  function ordered(runs, { key, down }) {
+    const column = COLUMNS.find((each) => each.key === key);
+    if (!column) return runs;
+    const known = (run) => {
+      const value = column.value(run);
+      return value === "" ? null : value;
+    };
+    return [...runs].sort((one, other) => {
+      const [first, second] = [known(one), known(other)];
+      if (first === null || second === null) return Number(first === null) - Number(second === null);
+      return (first < second ? -1 : first > second ? 1 : 0) * (down ? -1 : 1);
+    });
+  }
+
   // src/pages/runs.js
+  var NEWEST = { key: "", down: false };
   var RunsPage = class {
     title = "Runs";
+    #order = NEWEST;
+    /** @type {Set<string>} the runs that are to be compared, in the order in which they were selected */
+    #selected = /* @__PURE__ */ new Set();
+    #shown = "";
     /** @param {App} app */
     constructor(app) {
       this.app = app;
-      this.table = table({
-        caption: "Runs, newest first",
-        columns: [
-          { title: "run" },
-          { title: "what" },
-          { title: "state" },
-          { title: "begin" },
-          { title: "length", numeric: true },
-          { title: "verdict" },
-          { title: "one file" }
-        ]
+      this.caption = h("caption");
+      this.heads = COLUMNS.map((column) => {
+        const button = h("button.quiet", { type: "button", on: { click: () => this.#sort(column.key) } }, column.title);
+        return h(column.numeric ? "th.number" : "th", { scope: "col" }, button);
       });
+      this.body = h("tbody");
+      this.filter = h("input", {
+        type: "search",
+        placeholder: "filter",
+        "aria-label": "Show only runs that have these words",
+        on: { input: () => this.update() }
+      });
+      this.count = h("span.length", { role: "status" });
+      this.compare = h("a.button", { "aria-disabled": "true" }, "compare");
+      this.clear = h("button.quiet", { type: "button", on: { click: () => this.#select(null) } }, "select none");
       this.note = h("p.about");
       const input = h("input.hidden", {
         type: "file",
@@ -3687,9 +4033,14 @@
         on: { change: () => this.#open(input) }
       });
       this.element = h(
-        "section",
+        "section.runs",
         {},
-        this.table.element,
+        h("div.controls", {}, h("div.group", {}, this.filter, this.count), h("div.group", {}, this.compare, this.clear)),
+        h(
+          "div.table",
+          { tabindex: 0, role: "region", "aria-label": "Runs" },
+          h("table", {}, this.caption, h("thead", {}, h("tr", {}, this.heads, h("th", {}, "one file"))), this.body)
+        ),
         this.note,
         h(
           "p.drop",
@@ -3702,27 +4053,75 @@
       );
     }
     update() {
-      const {
-        feed: { runs, served },
-        href
-      } = this.app;
-      this.table.setRows(
-        runs.map((run) => [
-          { text: run.run_id, href: href("overview", "", run.run_id) },
-          run.title,
-          run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished",
-          run.begin_unix_ms ? dateTime(run.begin_unix_ms) : NONE,
-          run.begin_unix_ms && run.end_unix_ms ? duration(run.end_unix_ms - run.begin_unix_ms) : NONE,
-          run.outcome || NONE,
-          run.file || !served ? NONE : { text: "export", href: `api/v1/runs/${encodeURIComponent(run.run_id)}/export` }
-        ])
-      );
+      const { runs } = this.app.feed;
+      const shown2 = ordered(filtered(runs, this.filter.value), this.#order);
+      const column = COLUMNS.find(({ key }) => key === this.#order.key);
+      setText(this.caption, column ? `Runs by ${column.title}` : "Runs, newest first");
+      COLUMNS.forEach(({ key }, at) => {
+        const direction = this.#order.down ? "descending" : "ascending";
+        setAttribute(this.heads[at], "aria-sort", key === this.#order.key ? direction : null);
+      });
+      this.#fill(shown2);
+      setText(this.count, shown2.length < runs.length ? `${shown2.length} of ${counted(runs.length, "run")}` : "");
       setText(
         this.note,
-        runs.length === 0 ? "No run is known yet. A run shows up here as soon as it pushes its first figures." : "An exported run is one HTML file: this page with the run inside. It opens anywhere without a server."
+        runs.length === 0 ? "No run is known yet. A run shows up here as soon as it pushes its first figures." : "Figures are the result's. An exported run is one HTML file: this page with the run inside. It opens anywhere without a server."
       );
+      this.#offer();
     }
     release() {
+    }
+    /** The rows, if they are others: what is not drawn anew keeps its focus. @param {RunHead[]} runs */
+    #fill(runs) {
+      const drawn = JSON.stringify(runs);
+      if (drawn === this.#shown) return;
+      this.#shown = drawn;
+      this.body.replaceChildren(...runs.map((run) => this.#row(run)));
+    }
+    /** @param {RunHead} run */
+    #row(run) {
+      const { feed, href } = this.app;
+      const { run_id: id } = run;
+      const check = h("input", { type: "checkbox", "aria-label": `Select ${id}`, checked: this.#selected.has(id) });
+      check.addEventListener("change", () => this.#select(id, check.checked));
+      const cells = COLUMNS.slice(1).map((column) => {
+        const cell = h(column.numeric ? "td.number" : "td", {}, column.text(run));
+        if (column.key === "verdict") cell.dataset.verdict = run.verdict;
+        return cell;
+      });
+      const hasExport = feed.served && !run.file;
+      const exported = h("a", { href: `api/v1/runs/${encodeURIComponent(id)}/export` }, "export");
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, check, h("a", { href: href("overview", "", id) }, id)),
+        cells,
+        h("td", {}, hasExport ? exported : NONE)
+      );
+    }
+    /** First upwards, then downwards, then as they were. @param {string} key */
+    #sort(key) {
+      const { key: before, down } = this.#order;
+      this.#order = before !== key ? { key, down: false } : down ? NEWEST : { key, down: true };
+      this.update();
+    }
+    /** @param {string | null} id null for none of them @param {boolean} [chosen] */
+    #select(id, chosen = false) {
+      if (id === null) this.#selected.clear();
+      else if (chosen) this.#selected.add(id);
+      else this.#selected.delete(id);
+      if (id === null) for (const check of this.body.querySelectorAll("input")) check.checked = false;
+      this.#offer();
+    }
+    #offer() {
+      const ids = [...this.#selected];
+      const can = ids.length >= 2 && ids.length <= RUNS_MAX;
+      const address = routeText({ page: "compare", item: ids.join(","), run: "", choice: JUDGED, widthMs: 0 });
+      setAttribute(this.compare, "href", can ? address : null);
+      setAttribute(this.compare, "aria-disabled", can ? null : "true");
+      const many = ids.length > RUNS_MAX ? `compare: at most ${RUNS_MAX}` : `compare ${ids.length} runs`;
+      setText(this.compare, ids.length < 2 ? "select two or more to compare" : many);
+      this.clear.hidden = ids.length === 0;
     }
     /** @param {HTMLInputElement} input */
     async #open(input) {
@@ -3968,6 +4367,7 @@
         { type: "button", title: "Keys and how to read this (?)", "aria-label": "Help", on: { click: () => app.help() } },
         "?"
       );
+      this.run = h("div.run", {}, this.title, this.runId, this.verdict, this.state, this.export);
       this.element = h(
         "header.bar",
         {},
@@ -3978,7 +4378,7 @@
           h("nav", { "aria-label": "Pages" }, Object.values(this.links)),
           h("div.tools", {}, this.tables, this.theme, this.help)
         ),
-        h("div.run", {}, this.title, this.runId, this.verdict, this.state, this.export)
+        this.run
       );
     }
     /** Links and marks, after the address has changed. */
@@ -3986,7 +4386,8 @@
       const { app } = this;
       for (const [page, link] of Object.entries(this.links)) {
         setAttribute(link, "href", app.href(page));
-        setAttribute(link, "aria-current", page === app.route.page ? "page" : null);
+        const shown2 = app.route.page === "compare" ? "runs" : app.route.page;
+        setAttribute(link, "aria-current", page === shown2 ? "page" : null);
       }
       this.#buttons();
     }
@@ -3995,6 +4396,7 @@
       const { app } = this;
       const { feed } = app;
       const { model } = feed;
+      show(this.run, app.route.page !== "compare");
       setText(this.title, model?.title ?? "No run");
       setText(this.runId, model && model.title !== model.runId ? model.runId : "");
       setText(this.verdict, model?.outcome || "not judged yet");
@@ -4002,7 +4404,7 @@
       show(this.verdict, Boolean(model));
       show(this.export, Boolean(model) && feed.served && !feed.fromFile);
       if (model) setAttribute(this.export, "href", `api/v1/runs/${encodeURIComponent(model.runId)}/export`);
-      const state = stateOf(feed);
+      const state = stateOf2(feed);
       setText(this.word, state.word);
       setText(this.text, state.text);
       this.state.dataset.level = state.level;
@@ -4015,7 +4417,7 @@
       setAttribute(this.tables, "aria-pressed", this.app.tables);
     }
   };
-  function stateOf({ model, fromFile, loading, failure, reached, link }) {
+  function stateOf2({ model, fromFile, loading, failure, reached, link }) {
     if (!model) {
       if (failure) return { word: reached ? "no such run" : "disconnected", text: "", level: "bad" };
       return loading ? { word: "loading", text: "", level: "calm" } : { word: "waiting", text: "for the first run", level: "calm" };
@@ -4395,37 +4797,6 @@
     }
   };
 
-  // src/router.js
-  var PAGES = ["overview", "pipeline", "workers", "computations", "runs", "aggregator"];
-  function readRoute(fragment) {
-    const [path, query = ""] = fragment.replace(/^#\/?/, "").split("?");
-    const [page, ...rest] = path.split("/").map(decoded);
-    const params = new URLSearchParams(query);
-    return {
-      page: PAGES.includes(page) ? page : "overview",
-      item: PAGES.includes(page) ? rest.join("/") : "",
-      run: params.get("run") ?? "",
-      choice: choiceOf(params.get("range")),
-      widthMs: /^\d{1,5}$/.test(params.get("bins") ?? "") ? Number(params.get("bins")) * 1e3 : 0
-    };
-  }
-  function routeText({ page, item, run, choice, widthMs }) {
-    const params = new URLSearchParams();
-    if (run) params.set("run", run);
-    if (choiceText(choice)) params.set("range", choiceText(choice));
-    if (widthMs) params.set("bins", String(widthMs / 1e3));
-    const query = params.toString();
-    const path = [page, ...item ? item.split("/") : []].map(encodeURIComponent).join("/");
-    return `#/${path}${query ? `?${query}` : ""}`;
-  }
-  function decoded(text) {
-    try {
-      return decodeURIComponent(text);
-    } catch {
-      return "";
-    }
-  }
-
   // src/app.js
   var TOAST_MS = 6e3;
   var App = class {
@@ -4588,7 +4959,7 @@
       const { feed, route } = this;
       const { model } = feed;
       const span = model?.span() ?? null;
-      const withoutRun = route.page === "runs";
+      const withoutRun = route.page === "runs" || route.page === "compare";
       if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: JUDGED };
       this.view = model && span && this.#viewOf(model, span);
       this.bar.update();
@@ -4627,6 +4998,7 @@
       if (page === "computations") return item ? new ComputationPage(this, item) : new ComputationsPage(this);
       if (page === "pipeline") return new PipelinePage(this, item);
       if (page === "runs") return new RunsPage(this);
+      if (page === "compare") return new ComparePage(this, item);
       return page === "aggregator" ? new AggregatorPage(this) : new OverviewPage(this);
     }
     /** @param {RunModel} model @param {Part} span */

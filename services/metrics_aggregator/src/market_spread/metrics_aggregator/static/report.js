@@ -1193,15 +1193,17 @@
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
     }
-    /** @param {View} view @param {HistBin[]} bins @param {string} summary */
-    update(view, bins, summary) {
+    /**
+     * @param {View} view
+     * @param {HistBin[]} bins
+     * @param {string} summary
+     * @param {[least: number, most: number]} [of] the latencies that the axis has, us, if not those of the bins
+     */
+    update(view, bins, summary, of) {
       this.#view = view;
       this.#columns = heatColumns(bins);
       this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
-      const [least, most] = [
-        Math.min(...bins.map(({ hist }) => hist.minUs)),
-        Math.max(...bins.map(({ hist }) => hist.maxUs))
-      ];
+      const [least, most] = of ?? latencyRange(bins);
       this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
       this.#colourLegend();
       const plot = this.place.plot();
@@ -1312,6 +1314,9 @@
       );
     }
   };
+  function latencyRange(bins) {
+    return [Math.min(...bins.map(({ hist }) => hist.minUs)), Math.max(...bins.map(({ hist }) => hist.maxUs))];
+  }
   function heatColumns(bins) {
     return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
   }

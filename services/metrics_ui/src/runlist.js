@@ -1,0 +1,96 @@
+/** The list of runs: its columns, and which rows it shows in which order. */
+
+import { NONE, dateTime, duration, latency, whole } from "./format.js";
+
+/** @import {RunHead} from "./types.js" */
+
+/** @typedef {{key: string, title: string, numeric: boolean, value: (run: RunHead) => string | number | null,
+ *             text: (run: RunHead) => string}} RunColumn  value: what is sorted by; null for what is not known. */
+
+/** @param {RunHead} run @param {string} path */
+const figure = ({ figures }, path) => {
+  const value = figures?.[path];
+  return typeof value === "number" ? value : null;
+};
+/** @param {RunHead} run */
+const lengthMs = ({ begin_unix_ms: from, end_unix_ms: to }) => (from && to ? to - from : null);
+
+/** @param {string} key @param {string} title @param {(value: number) => string} text @returns {RunColumn} */
+const numeric = (key, title, text) => ({
+  key,
+  title,
+  numeric: true,
+  value: (run) => figure(run, key),
+  text: (run) => {
+    const value = figure(run, key);
+    return value === null ? NONE : text(value);
+  },
+});
+
+/** @param {RunHead} run */
+const stateOf = (run) => (run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished");
+
+/** @type {RunColumn[]} */
+export const COLUMNS = [
+  { key: "run", title: "run", numeric: false, value: (run) => run.run_id, text: (run) => run.run_id },
+  numeric("latency_ns.p50", "p50", (ns) => latency(ns / 1000)),
+  numeric("latency_ns.p99", "p99", (ns) => latency(ns / 1000)),
+  numeric("achieved_rate_per_s", "messages/s", whole),
+  numeric("cpu_us_per_message", "CPU, µs/message", (us) => us.toFixed(2)),
+  {
+    key: "verdict",
+    title: "verdict",
+    numeric: false,
+    value: (run) => run.outcome,
+    text: (run) => run.outcome || NONE,
+  },
+  { key: "what", title: "what", numeric: false, value: (run) => run.title, text: (run) => run.title },
+  { key: "state", title: "state", numeric: false, value: stateOf, text: stateOf },
+  {
+    key: "begin",
+    title: "begin",
+    numeric: false,
+    value: (run) => run.begin_unix_ms ?? null,
+    text: (run) => (run.begin_unix_ms ? dateTime(run.begin_unix_ms) : NONE),
+  },
+  {
+    key: "length",
+    title: "length",
+    numeric: true,
+    value: lengthMs,
+    text: (run) => duration(lengthMs(run) ?? 0),
+  },
+];
+
+/**
+ * The runs that have every word of the text in a cell, as they were.
+ * @param {RunHead[]} runs
+ * @param {string} text
+ */
+export function filtered(runs, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return runs.filter((run) => {
+    const cells = COLUMNS.map((column) => column.text(run).toLowerCase());
+    return words.every((word) => cells.some((cell) => cell.includes(word)));
+  });
+}
+
+/**
+ * The runs by a column; those of which it is not known come last, whichever way.
+ * @param {RunHead[]} runs
+ * @param {{key: string, down: boolean}} order an unknown key leaves them as they are
+ */
+export function ordered(runs, { key, down }) {
+  const column = COLUMNS.find((each) => each.key === key);
+  if (!column) return runs;
+  /** @param {RunHead} run */
+  const known = (run) => {
+    const value = column.value(run);
+    return value === "" ? null : value;
+  };
+  return [...runs].sort((one, other) => {
+    const [first, second] = [known(one), known(other)];
+    if (first === null || second === null) return Number(first === null) - Number(second === null);
+    return (first < second ? -1 : first > second ? 1 : 0) * (down ? -1 : 1);
+  });
+}

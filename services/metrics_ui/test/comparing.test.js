@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RUNS_MAX, commandOf, differences, figureRows, runsOf } from "../src/comparing.js";
+import { filtered, ordered } from "../src/runlist.js";
+
+const head = (id, figures = {}, more = {}) => ({
+  run_id: id,
+  title: "quick",
+  phase: "",
+  verdict: "passed",
+  outcome: "passed",
+  live: false,
+  figures,
+  ...more,
+});
+const p99 = (ns) => ({ "latency_ns.p99": ns });
+const idsOf = (runs) => runs.map((run) => run.run_id);
+
+test("figures stand beside those of the first run, and what no run has is left out", () => {
+  const rows = figureRows([
+    { latency_ns: { p50: 4e6, p99: null }, achieved_rate_per_s: 0 },
+    { latency_ns: { p50: 3e6, p99: 20e6 }, achieved_rate_per_s: 100 },
+  ]);
+
+  assert.deepEqual(rows, [
+    {
+      title: "latency p50",
+      cells: [
+        { text: "4.00 ms", sub: "" },
+        { text: "3.00 ms", sub: "−25.0%" },
+      ],
+    },
+    {
+      title: "latency p99",
+      cells: [
+        { text: "–", sub: "" },
+        { text: "20.0 ms", sub: "" },
+      ],
+    },
+    {
+      title: "achieved, messages/s",
+      cells: [
+        { text: "0", sub: "" },
+        { text: "100", sub: "" },
+      ],
+    },
+  ]);
+});
+
+test("manifests differ where a value is another one, or is not there", () => {
+  const rows = differences([
+    { manifest: { sections: { cpu: { model: "a", threads: 2 }, kernel: { x: [1] } } } },
+    { manifest: { sections: { cpu: { model: "b", threads: 2 }, kernel: { x: [1] }, code: { dirty: true } } } },
+  ]);
+
+  assert.deepEqual(rows, [
+    ["code.dirty", "–", "true"],
+    ["cpu.model", "a", "b"],
+  ]);
+});
+
+test("a run without a manifest is told by its result", () => {
+  const rows = differences([
+    { result: { mode: "real-time", settings: { seed: 1 }, run_id: "a" }, manifest: {} },
+    { result: { mode: "micro-batch", settings: { seed: 1 }, run_id: "b" } },
+  ]);
+
+  assert.deepEqual(rows, [["mode", "real-time", "micro-batch"]]);
+});
+
+test("an address names each run once, and no more than fit", () => {
+  assert.deepEqual(runsOf("a,b,,a"), ["a", "b"]);
+  assert.equal(runsOf("a,b,c,d,e,f,g,h").length, RUNS_MAX);
+  assert.equal(commandOf(["a", "b"]), "market-spread compare a b --html comparison.html");
+});
+
+test("runs are sorted by a figure, and those without it are last either way", () => {
+  const runs = [head("a", p99(3)), head("b"), head("c", p99(0)), head("d", p99(9)), head("e", p99("x"))];
+
+  assert.deepEqual(idsOf(ordered(runs, { key: "latency_ns.p99", down: false })), ["c", "a", "d", "b", "e"]);
+  assert.deepEqual(idsOf(ordered(runs, { key: "latency_ns.p99", down: true })), ["d", "a", "c", "b", "e"]);
+  assert.deepEqual(idsOf(ordered(runs, { key: "", down: false })), ["a", "b", "c", "d", "e"]);
+});
+
+test("a filter takes runs that have every word, in whatever cell", () => {
+  const runs = [head("a1"), head("a2", {}, { outcome: "void (rig)" }), head("b", {}, { title: "steady" })];
+
+  assert.deepEqual(idsOf(filtered(runs, "A VOID")), ["a2"]);
+  assert.deepEqual(idsOf(filtered(runs, "  ")), ["a1", "a2", "b"]);
+  assert.deepEqual(idsOf(filtered(runs, "quick steady")), []);
+});

@@ -17,6 +17,8 @@ import { View } from "../view.js";
 
 /** @typedef {{id: string, view: View | null, documents: Documents}} Compared */
 
+/** Of how many runs the figures leave room for the curves beside them. */
+const BESIDE_MAX = 3;
 const COLOURS = ["--p50", "--p99", "--p999", "--p95", "--max", "--p9999"];
 const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2]];
 
@@ -58,10 +60,16 @@ export class ComparePage {
   /** @param {{id: string, model: RunModel, documents: Documents}[]} loaded */
   #build(loaded) {
     const runs = loaded.map(({ id, model, documents }) => ({ id, view: judgedView(model), documents }));
+    const beside = runs.length <= BESIDE_MAX ? "div.half" : "div.full";
     this.element.replaceChildren(
       verdictNote(this.ids),
-      figuresTable(loaded, runs),
-      h("div.grid", {}, h("div.full", {}, this.#curves(runs)), this.#heatmaps(runs)),
+      h(
+        "div.grid",
+        {},
+        h(beside, {}, figuresTable(loaded, runs)),
+        h(beside, {}, this.#curves(runs)),
+        this.#heatmaps(runs),
+      ),
       differencesTable(runs),
     );
   }

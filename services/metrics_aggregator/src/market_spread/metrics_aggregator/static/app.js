@@ -2389,6 +2389,7 @@
   };
 
   // src/pages/compare.js
+  var BESIDE_MAX = 3;
   var COLOURS = ["--p50", "--p99", "--p999", "--p95", "--max", "--p9999"];
   var DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2]];
   var ComparePage = class {
@@ -2425,10 +2426,16 @@
     /** @param {{id: string, model: RunModel, documents: Documents}[]} loaded */
     #build(loaded) {
       const runs = loaded.map(({ id, model, documents }) => ({ id, view: judgedView(model), documents }));
+      const beside = runs.length <= BESIDE_MAX ? "div.half" : "div.full";
       this.element.replaceChildren(
         verdictNote(this.ids),
-        figuresTable(loaded, runs),
-        h("div.grid", {}, h("div.full", {}, this.#curves(runs)), this.#heatmaps(runs)),
+        h(
+          "div.grid",
+          {},
+          h(beside, {}, figuresTable(loaded, runs)),
+          h(beside, {}, this.#curves(runs)),
+          this.#heatmaps(runs)
+        ),
         differencesTable(runs)
       );
     }

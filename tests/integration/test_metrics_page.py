@@ -67,6 +67,7 @@ def test_notes_reach_the_run_and_the_file_has_its_data(aggregator: dict[str, int
 
 def test_ui_shows_finished_runs_until_it_is_told_to_end(aggregator: dict[str, int], tmp_path: Path) -> None:
     a_finished_run(aggregator)
+    (tmp_path / "runs" / "r1" / "result.json").write_text('{"latency_ns": {"p50": 5000, "p99": 7000}}')
     process = subprocess.Popen(
         [sys.executable, "-m", "market_spread.controller.cli.main", "ui", str(tmp_path / "runs")],
         stderr=subprocess.PIPE,
@@ -83,6 +84,9 @@ def test_ui_shows_finished_runs_until_it_is_told_to_end(aggregator: dict[str, in
         data = get(int(found[1]), "/api/v1/runs/r1/data")
 
         assert [(run["run_id"], run["verdict"], run["live"]) for run in runs] == [("r1", "passed", False)]
+        assert (runs[0]["figures"]["latency_ns.p50"], runs[0]["figures"]["cpu_us_per_message"]) == (5000, None)
+        documents = get(int(found[1]), "/api/v1/runs/r1/documents")
+        assert (documents["result"]["latency_ns"]["p99"], documents["manifest"]) == (7000, {})
         (lag,) = [series for series in data["series"] if series["name"] == SEND_LAG.name]
         assert lag["total"][:4] == [2, 12, 5, 7]
         process.send_signal(signal.SIGINT)

@@ -94,7 +94,10 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     load = {"profile": "constant", "messages_per_s": 300, "duration_s": 8}
     return run_of(
-        tmp_path_factory.mktemp("pipeline"), "word_count", load=load, warm_up={"duration_s": 2, "settle_s": 1}
+        tmp_path_factory.mktemp("pipeline"),
+        "word_count",
+        load=load,
+        warm_up={"duration_s": 2, "settle_s": 1, "batches": 2},
     )
 
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
+
+from tests.integration.test_your_system import LENIENT, change, market_spread
 
 COMMAND = str(Path(sys.executable).parent / "market-spread")
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
@@ -66,9 +69,15 @@ def output_until(process: "subprocess.Popen[str]", words: str) -> str:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("turns")
-    other = folder / "small-frames.yaml"
-    other.write_text(SMALL.read_text().replace("messages: 200", "messages: 100"))
-    words = ("ab", SMALL, other, "--repeats", 1, "--runs-folder", folder / "ab", "--seed", 1, "--", "--rate", 1000)
+    # A system that starts in a second: what is done with two runs does not depend on what was run.
+    assert market_spread("init", "fares", folder=folder).returncode == 0
+    change(folder / "fares", load={"profile": "constant", "messages_per_s": 100, "duration_s": 8}, slo={}, **LENIENT)
+    change(folder / "fares", name="small", warm_up={"duration_s": 1})
+    small, other = folder / "fares" / "workload.yaml", folder / "fares" / "other.yaml"
+    (source,) = yaml.safe_load(small.read_text())["input"]
+    other.write_text(small.read_text())
+    change(folder / "fares", file="other.yaml", name="small-parts", input=[source | {"partitions": 3}])
+    words = ("ab", small, other, "--repeats", 1, "--runs-folder", folder / "ab", "--seed", 1, "--", "--rate", 400)
     with started(*words) as process:
         said = output_until(process, "pair 1 of 1: ") + output_until(process, "pair 1 of 1: ")
         said += output_until(process, "measuring")
@@ -101,7 +110,7 @@ def test_the_same_command_makes_the_interrupted_pair_again_and_no_more(made: Mad
 def test_one_run_of_each_is_undecided(made: Made) -> None:
     assert made.status == 3, made.stderr
     said = " ".join(made.stdout.split())
-    assert "UNDECIDED small-frames against small: " in said
+    assert "UNDECIDED other against workload: " in said
     assert "1 pair; a verdict needs 6" in said
 
 
@@ -110,8 +119,8 @@ def test_what_the_workloads_differ_in_stands_beside_the_figures(made: Made) -> N
 
     assert ended.returncode == 3, ended.stderr
     document = json.loads(ended.stdout)
-    (name,) = [name for name in document["differences"] if "frame" in name]
-    assert [list(values) for values in document["differences"][name]] == [["200"], ["100"]]
+    (name,) = [name for name in document["differences"] if "partitions" in name]
+    assert [list(values) for values in document["differences"][name]] == [["2"], ["3"]]
     figures = {figure["figure"]: figure for figure in document["contrasts"][0]["figures"]}
     assert document["contrasts"][0]["pairs"] == 1
     assert figures["latency_ns.p50"]["before"]["estimate"] > 0

@@ -78,7 +78,7 @@ class Jobs:
         cores: int = 2,
         state_partitions: int = 1,
         batch_s: float | None = None,
-        warm_up_batches: int = 30,
+        warm_up_batches: int = 2,
     ) -> JobClient:
         """A job from the checkpoint; returns when it answers. batch_s: by default 0, or 5 in Real-Time Mode."""
         config = replace(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from kafka import TopicPartition
-from kafka.errors import CoordinatorLoadInProgressError, CoordinatorNotAvailableError
+from kafka.errors import CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError
 
 from market_spread.common.errors import BrokerAwayError
 from market_spread.common.kafka import client
@@ -31,8 +31,11 @@ def offsets_of(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> Mapping[tuple[s
     return GroupOffsets(KafkaBroker("broker:9092"), "group").offsets()
 
 
-def test_a_broker_that_reads_what_was_committed_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert offsets_of(Admin(2, CoordinatorLoadInProgressError), monkeypatch) == {("trips", 1): 7}
+@pytest.mark.parametrize("error", [CoordinatorLoadInProgressError, NotCoordinatorError])
+def test_a_broker_that_is_not_ready_to_say_is_asked_again(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert offsets_of(Admin(2, error), monkeypatch) == {("trips", 1): 7}
 
 
 def test_a_broker_that_reads_for_ever_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

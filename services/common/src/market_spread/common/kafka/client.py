@@ -20,6 +20,7 @@ from kafka.errors import (
     GroupIdNotFoundError,
     KafkaError,
     KafkaTimeoutError,
+    NotCoordinatorError,
     TopicAlreadyExistsError,
     UnknownTopicOrPartitionError,
 )
@@ -288,7 +289,7 @@ class GroupOffsets:
     def offsets(self) -> dict[Partition, int]:
         """The next offset of each partition of which the group has committed one.
 
-        Waits for a broker that is still reading what groups have committed, as it does when it begins.
+        Waits for a broker that does not know yet what groups have committed, as when it begins, or who tells it.
         """
         found: Mapping[Any, Any] = {}
         with _broker_errors(self._servers):
@@ -296,7 +297,7 @@ class GroupOffsets:
                 try:
                     found = self._admin.list_group_offsets(self._group)[self._group]
                     break
-                except CoordinatorLoadInProgressError as error:
+                except (CoordinatorLoadInProgressError, NotCoordinatorError) as error:
                     loading = error
                 except (CoordinatorNotAvailableError, GroupIdNotFoundError, KeyError):  # nothing was ever committed
                     return {}

@@ -1464,7 +1464,7 @@ def test_a_hump_of_the_latency_is_said_and_voids_nothing(plan: RunPlan, observed
         r"from 2\d to 3\d s of the load the median latency was 1\d.\d ms higher than around, \d\d\d% of the run's",
         found["text"],
     )
-    assert found["text"] in anomalies(result, Timeline({}))
+    assert found["text"] in anomalies(result)
 
 
 def test_cpu_that_does_not_keep_its_level_is_said_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
@@ -1484,7 +1484,7 @@ def test_cpu_that_does_not_keep_its_level_is_said_and_voids_nothing(plan: RunPla
         "from 1 to 21 s of the load the job took 35.0 us of CPU a message more than at its lowest level, "
         "140% of the run's median"
     )
-    assert found["text"] in anomalies(result, Timeline({}))
+    assert found["text"] in anomalies(result)
 
 
 def test_a_partition_that_stands_still_alone_fails_the_run(plan: RunPlan, observed: Observed) -> None:
@@ -1711,7 +1711,7 @@ def test_objectives_are_held_against_the_figures(
     assert text is None or found["text"] == text
     assert result.verdict is (Verdict.FAILED if holds is False else Verdict.PASSED)
     assert result.verdicts["objectives"]["holds"] is holds
-    assert (found["text"] in anomalies(result, Timeline({}))) is (holds is not True)
+    assert (found["text"] in anomalies(result)) is (holds is not True)
 
 
 def test_a_rate_below_the_share_misses_the_objective(plan: RunPlan, observed: Observed) -> None:

@@ -218,7 +218,7 @@ def launch(
             if loss := notes.loss:
                 line(f"{loss}; the page has the verdict when the aggregator has ended")
             show_page(lambda: export_page(pages[0], run_id, folder.path), console)
-            line(f"[dim]{write_report(folder, plan, observed, result, clock=clock)}[/dim]")
+            line(f"[dim]{write_report(folder, result, clock=clock)}[/dim]")
             capture.state.enter(State.DONE)
             if keep is not None:
                 line(f"metrics page: {pages[0]} (until Ctrl-C)")
@@ -295,7 +295,7 @@ def judge_again(
         console.print()
         verdict = verdict_note(folder.run_id, plan, observed, result, unix_ns=clock.unix_ns())
         show_page(lambda: with_notes(folder, [verdict], clock=clock), console)
-        path = write_report(folder, plan, observed, result, clock=clock)
+        path = write_report(folder, result, clock=clock)
         console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
         state.enter(State.DONE)
     return result

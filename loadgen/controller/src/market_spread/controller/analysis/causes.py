@@ -1,0 +1,305 @@
+"""Why the slowest orders were slow: the events that they met, or the stage, partition or key that was late."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from market_spread.common.hdr.histogram import HdrCounts, bucket_indices, latency_summary_ns
+from market_spread.common.wire.codec import Int64s
+from market_spread.controller.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
+from market_spread.controller.analysis.observed import Observed, replays_of
+from market_spread.controller.analysis.stalls import Groups, parts_of
+from market_spread.controller.analysis.validity import Seen
+from market_spread.controller.plan.plan import RunPlan
+from market_spread.controller.statistics.intervals import Floats
+from market_spread.loadgen.columns import Alerts, Bools, symbol_codes
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN
+
+# By precedence, what one and several are called, and what to try first.
+KINDS = {
+    "machine": ("standstill of the machine", "standstills of the machine", "a machine that nobody shares"),
+    "broker": ("silence of the broker", "silences of the broker", "cores and a disk of the broker's own"),
+    "restart": ("restart of the job", "restarts of the job", "see in logs/ why the job ended"),
+    "boundary": ("batch boundary", "batch boundaries", "longer batches: job.batch_s"),
+    "gc": ("garbage collection", "garbage collections", "a larger heap: job.memory"),
+    "sender": ("delay of the sender", "delays of the sender", "cores of the sender's own, or several senders"),
+    "receiver": ("delay of the receiver", "delays of the receiver", "cores of the receiver's own"),
+    "delivery": ("delay behind the job", "delays behind the job", "see append_ns: the job's producer, or the broker"),
+    "partition": ("", "", "spread its keys, or more partitions"),
+    "key": ("", "", "see what is costly about it: its rate, or its state"),
+    "pressure": ("time of pressure", "times of pressure", "fewer neighbours, or more cores: docs/host-tuning.md"),
+}
+_STAGE_OF = {"sender": "send_lag", "receiver": "delivery", "delivery": "delivery"}
+# What was seen to happen goes before a mere concentration, and that before what is often there.
+_ROUNDS = (tuple(KINDS)[:8], ("partition",), ("pressure",))
+_ORDERS_MIN, _TAIL_MIN = 200, 20
+# A tail within so many medians needs no cause; a share of it that is smaller gets no name.
+_QUIET_TIMES, _SHARE_MIN = 3.0, 0.15
+_SHIFTS = 200
+# Of all groups together, one has so much more of a tail than its share by chance once in a thousand runs.
+_CHANCE_MAX, _FAR_ABOVE = 0.001, 1.5
+_PRESSURE = ("pressure_cpu_share", "pressure_io_share", "pressure_memory_share", "throttled_share", "cpus_stolen")
+_SECONDS_MAX, _EXEMPLARS_MAX, _EVENTS_MAX = 20, 3, 1_200
+_STAMPS = {"intended": "intended", "sent": "sent", "ingested": "read", "emitted": "emitted", "received": "received"}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a run, of one of KINDS. Unix milliseconds; text: for people."""
+
+    kind: str
+    begin_unix_ms: float
+    duration_ms: float
+    text: str
+
+    def meets(self, begin_ms: float, end_ms: float) -> bool:
+        return self.begin_unix_ms < end_ms and self.begin_unix_ms + self.duration_ms > begin_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """What the slowest orders met; docs/run-document.md has each field. found: the most explaining first."""
+
+    sentence: str
+    tail: Mapping[str, int | None]
+    found: Sequence[Mapping[str, Any]]
+    unexplained_share: float
+    seconds: Sequence[Mapping[str, Any]]
+    orders: Sequence[Mapping[str, Any]]
+    events: Sequence[Event]
+
+    @property
+    def lines(self) -> list[str]:
+        """The sentence, and what to try first for each cause."""
+        return [self.sentence, *(f"{each['text']} ({each['share']:.0%}): try {each['advice']}" for each in self.found)]
+
+
+class _Share(NamedTuple):
+    """A cause. of: which orders of the tail it explains; met: which of all orders it can have made slower."""
+
+    kind: str
+    text: str
+    of: Bools
+    met: Bools
+
+
+def causes_of_run(plan: RunPlan, observed: Observed, alerts: Alerts, seen: Seen | None) -> Causes | None:
+    """The causes of a run, of whose alerts these are judged; None without any."""
+    restarts, all_us = replays_of(plan, observed), observed.starts_unix_ns.get("measured", 0) // 1000
+    groups = parts_of(plan, alerts, restarts)
+    if not observed.words.are_of_market:  # a symbol tells to which partition a message was sent: P00001
+        whole, name = np.zeros(len(alerts), np.int64), lambda at: alerts.symbol[at].decode().strip().lstrip("P0") or "0"
+        groups = [
+            Groups(symbol_codes(alerts.symbol), whole == 0, whole, lambda at: f"partition {name(at)} of the input")
+        ]
+    emitted_us = judged_alerts(observed.timed_alerts or alerts, from_us=all_us).emitted_us
+    boundaries = find_boundaries(emitted_us, observed.job.batches, batch_s=plan.workload.job.batch_s)
+    events = [*events_of(observed, boundaries, () if restarts == WHOLE_RUN else restarts, seen)]
+    return causes_of(alerts, events, groups, HdrCounts.of_status(observed.received.fetch_histogram))
+
+
+def events_of(
+    observed: Observed, boundaries: Sequence[Boundary], restarts: Sequence[tuple[int, int]], seen: Seen | None
+) -> Iterator[Event]:
+    """All that is known of what may make orders slow. restarts: begin and end, Unix microseconds."""
+    for it in observed.silences:
+        kind, text = it.component.partition("-")[0], f"{it.component} silent for {it.duration_us / 1000:,.0f} ms"
+        yield Event(kind, it.begin_us / 1000, it.duration_us / 1000, text)
+    for begin_us, end_us in restarts:
+        yield Event("restart", begin_us / 1000, (end_us - begin_us) / 1000, "restart of the job")
+    for each in boundaries:
+        text = f"boundary of batch {each.batch_id}, {each.gap_us / 1000:,.0f} ms"
+        yield Event("boundary", each.begin_us / 1000, each.gap_us / 1000, text)
+    if seen is None:
+        return
+    for component, end_ms, ms in seen.pauses:
+        yield Event("gc", end_ms - ms, ms, f"GC of the {component}, {ms:,.0f} ms")
+    for name in _PRESSURE:
+        series = seen.measured("machine", name)
+        shares = series.values / (seen.cores if name == "cpus_stolen" else 1)
+        usual = np.median(shares) if len(shares) else 0.0
+        high = shares > usual + max(0.15, 6 * np.median(np.abs(shares - usual)) if len(shares) else 0.0)
+        for second, share in zip(series.unix_s[high].tolist(), shares[high].tolist(), strict=True):
+            text = f"{name.removesuffix('_share').replace('_', ' ')} {share:.0%}, else {usual:.0%}"
+            # A sample, in the middle of a second, tells of the time since the one before.
+            yield Event("pressure", second * 1000 - 500, 1000, text)
+
+
+def causes_of(
+    alerts: Alerts, events: Sequence[Event], groups: Sequence[Groups] = (), fetch: HdrCounts | None = None
+) -> Causes | None:
+    """What explains the slowest 1% of the orders, at least 20 of them; of fewer than 200 orders nothing is said.
+
+    An order is laid to what it met for at least half of its excess over the median, or to a stage in which it and its
+    neighbours were late for as long, or to a group that has more of the tail than chance gives. Of several that explain
+    about as much, the first of KINDS counts. alerts: the first of each order; fetch: how long alerts lay at the broker.
+    """
+    if not (count := len(alerts)):
+        return None
+    latency_us = alerts.received_us - alerts.intended_us
+    places, median_us = np.argsort(-latency_us, kind="stable")[: max(_TAIL_MIN, count // 100)], np.median(latency_us)
+    # Of a system that does not tell when it has read, all is one stage.
+    stages = {stage: us for stage, us in stages_us(alerts).items() if stage != "ingest" or us.any()}
+    tail = _Tail(alerts, events, groups, fetch or HdrCounts(), stages, places, (latency_us[places] - median_us) / 2)
+    times = float(np.median(latency_us[places]) / max(median_us, 1))
+    stands_out = count >= _ORDERS_MIN and times > _QUIET_TIMES
+    left, met, shares = np.full(len(places), stands_out), np.zeros(count, np.bool_), []
+    for kinds in _ROUNDS if stands_out else ():
+        while some := [share for kind in kinds if (share := tail.explained(kind, left)) is not None]:
+            most = max(share.of.sum() for share in some)
+            shares.append(chosen := next(share for share in some if share.of.sum() >= 0.8 * most))
+            left, met = left & ~chosen.of, met | chosen.met
+    shares.sort(key=lambda share: -share.of.sum())
+    found = [
+        {"kind": kind, "text": text, "orders": int(of.sum()), "share": float(of.mean())}
+        | {"stage_shares": tail.spent(of), "advice": KINDS[kind][2]}
+        for kind, text, of, _ in shares
+    ]
+    else_p99_ns = latency_summary_ns(HdrCounts(latency_us[~met]))["p99"] if found else None
+    who = f"the slowest {len(places) / count:.0%} ({len(places):,} orders)"
+    if count < _ORDERS_MIN:
+        sentence = f"{count:,} orders are too few to tell what made the slowest of them slow"
+    elif not stands_out:
+        sentence = f"nothing stands out: half of {who} lie within {times:.1f} times the median"
+    else:
+        spent = tail.spent(shares[0].of if shares else left)
+        stage = max(spent, key=lambda stage: spent[stage])
+        verbs = {"partition": "are on", "key": "are on"}
+        met_what = (f"{verbs.get(kind, 'met')} {text} ({of.mean():.0%} of them)" for kind, text, of, _ in shares)
+        what = ", and ".join(met_what) or "met nothing that explains them"
+        sentence = f"{who} {what}: {stage.replace('_', ' ')} took {spent[stage]:.0%} of their time"
+        sentence += "" if else_p99_ns is None else f"; else p99 is {else_p99_ns / 1e6:,.0f} ms"
+    told = {"orders": len(places), "least_ns": int(latency_us[places].min()) * 1000, "else_p99_ns": else_p99_ns}
+    lanes = sorted(events, key=lambda event: -event.duration_ms)[:_EVENTS_MAX]
+    lanes.sort(key=lambda event: event.begin_unix_ms)
+    return Causes(sentence, told, found, float(left.mean()), *tail.worst(shares), lanes)
+
+
+def _spans_us(events: Sequence[Event], kind: str) -> Int64s:
+    """Begin and end of each time with an event of the kind, and as long again for what piled up; ascending."""
+    edges: list[float] = []
+    for it in sorted((it for it in events if it.kind == kind), key=lambda event: event.begin_unix_ms):
+        until_ms = it.begin_unix_ms + it.duration_ms * (1 if kind == "pressure" else 2)  # nothing piles up by pressure
+        if edges and it.begin_unix_ms <= edges[-1]:
+            edges[-1] = max(edges[-1], until_ms)
+        else:
+            edges += [it.begin_unix_ms, until_ms]
+    return (np.array(edges) * 1000).astype(np.int64)
+
+
+def _shared_us(spans_us: Int64s, begin_us: Int64s, end_us: Int64s) -> Floats:
+    """For how long each time meets the spans."""
+    if not len(spans_us):
+        return np.zeros(len(begin_us))
+    before_us = np.cumsum(np.diff(spans_us, prepend=spans_us[0]) * (np.arange(len(spans_us)) % 2))
+    return np.interp(end_us, spans_us, before_us) - np.interp(begin_us, spans_us, before_us)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """The slowest orders, slowest first: their places among all, and half of each one's excess over the median, us."""
+
+    alerts: Alerts
+    events: Sequence[Event]
+    groups: Sequence[Groups]
+    fetch: HdrCounts
+    stages: Mapping[str, Int64s]
+    places: Int64s
+    half_us: Floats
+
+    def explained(self, kind: str, left: Bools) -> _Share | None:
+        """What the kind explains of those that are left; None if it is too little, or no more than chance gives."""
+        if kind == "partition":
+            return self._by_group(left) if left.mean() >= _SHARE_MIN else None
+        tail, spans_us, stage = self.alerts[self.places], _spans_us(self.events, kind), _STAGE_OF.get(kind)
+        if kind not in ("machine", "pressure", "sender"):  # it waited for its send before it came to any of these
+            left = left & ~self._is_late("send_lag")
+        meets = _shared_us(spans_us, tail.intended_us, tail.received_us) >= self.half_us
+        of = left & (self._is_late(stage) if stage else meets)
+        if (share := of.mean()) < _SHARE_MIN:
+            return None
+        if stage:
+            least_us = int(self.half_us[of].min())
+            lay = self.fetch.counts[int(bucket_indices(np.array([least_us]))[0]) :].sum()
+            if kind == "receiver" and max(lay, (of & meets).sum()) < of.sum() / 2:
+                return None  # they neither lay at the broker for as long, nor met a silence of it
+            times = 1 + int((np.diff(np.sort(tail.received_us[of])) > 1_000_000).sum())
+            met = self.stages[stage] - np.median(self.stages[stage]) >= least_us
+        else:
+            by_chance = self._by_chance(spans_us, left)
+            # Pressure fills whole seconds, so that a few slow moments within them are no sign of it.
+            expected = np.quantile(by_chance, 0.95) if kind == "pressure" else np.mean(by_chance)
+            if share - expected < max(_SHARE_MIN, share / 3):
+                return None
+            begins_us, ends_us = tail.intended_us[of], tail.received_us[of]
+            times = sum(bool(((begins_us < end) & (ends_us > begin)).any()) for begin, end in spans_us.reshape(-1, 2))
+            met = _shared_us(spans_us, self.alerts.intended_us, self.alerts.received_us) > 0
+        return _Share(kind, f"{times:,} {KINDS[kind][times > 1]}", of, met)
+
+    def _by_chance(self, spans_us: Int64s, left: Bools) -> list[float]:
+        """The shares of the tail that would meet the spans for long enough if it came at other times of the run."""
+        tail, first_us = self.alerts[self.places[left]], self.alerts.intended_us.min()
+        run_us, shares = self.alerts.received_us.max() - first_us, []
+        for shift_us in np.random.default_rng(1).integers(0, run_us, _SHIFTS):
+            moved_us = first_us + (tail.intended_us - first_us + shift_us) % run_us
+            shared_us = _shared_us(spans_us, moved_us, moved_us + tail.received_us - tail.intended_us)
+            shares.append((shared_us >= self.half_us[left]).sum() / len(left))
+        return shares
+
+    def _is_late(self, stage: str) -> Bools:
+        """Those whose time in a stage, and that of two of their four neighbours, was longer by half of their excess."""
+        stage_us, ends_us = self.stages[stage], self.alerts.received_us if stage == "delivery" else self.alerts.sent_us
+        order = np.argsort(ends_us, kind="stable")
+        at = np.argsort(order)[self.places]
+        beside = np.clip(at[:, None] + np.arange(-2, 3), 0, len(order) - 1)
+        late_us = stage_us[order][beside] - np.median(stage_us)
+        late: Bools = np.minimum(np.median(late_us, axis=1), late_us[:, 2]) >= self.half_us
+        return late
+
+    def _by_group(self, left: Bools) -> _Share | None:
+        """Those of the partition or key that has most of them against its share of all orders, and is itself slow.
+
+        Chernoff's bound on the binomial tail: Hoeffding, Probability inequalities, JASA 58 (1963), theorem 1.
+        """
+        best, found, count = 0.0, None, left.sum()
+        for groups in self.groups:
+            of = np.unique(groups.of, return_inverse=True)[1]
+            share = np.bincount(of) / (len(of) + 1)
+            part = np.clip(np.bincount(of[self.places[left]], minlength=len(share)) / count, 1e-9, 1 - 1e-9)
+            gain = count * (part * np.log(part / share) + (1 - part) * np.log((1 - part) / (1 - share)))
+            at = int(np.where(part > share, gain, 0.0).argmax())
+            if part[at] > max(share[at], _SHARE_MIN) and gain[at] > max(best, np.log(len(share) / _CHANCE_MAX)):
+                best, found = gain[at], (groups.name(int(np.argmax(of == at))), of == at)
+        if found is None:
+            return None
+        text, met = found
+        latency_us = self.alerts.received_us - self.alerts.intended_us
+        own, others = (np.percentile(latency_us[which], (50, 99)) for which in (met, ~met))
+        kind = "key" if text.startswith("the key") else "partition"
+        return _Share(kind, text, left & met[self.places], met) if (own >= _FAR_ABOVE * others).any() else None
+
+    def spent(self, of: Bools) -> dict[str, float]:
+        """Of the time of those orders of the tail the share of each stage."""
+        spent_us = {stage: max(0.0, float(us[self.places[of]].sum())) for stage, us in self.stages.items()}
+        return {stage: us / (sum(spent_us.values()) or 1.0) for stage, us in spent_us.items()}
+
+    def worst(self, shares: Sequence[_Share]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The seconds of the slowest orders, worst first, with the cause of each, and the slowest orders of each."""
+        tail, second_of = self.alerts[self.places], self.alerts.intended_us[self.places] // 1_000_000
+        seconds: list[dict[str, Any]] = []
+        orders: list[dict[str, Any]] = []
+        for at in np.sort(np.unique(second_of, return_index=True)[1])[:_SECONDS_MAX].tolist():
+            theirs, begin_us, end_us = second_of == second_of[at], tail.intended_us[at], tail.received_us[at]
+            kind, text = next(((share.kind, share.text) for share in shares if share.of[at]), (None, ""))
+            met = [it for it in self.events if it.kind == kind and it.meets(begin_us / 1000, end_us / 1000)]
+            text = max(met, key=lambda it: it.duration_ms).text if met else text
+            second = {"begin_unix_ms": int(second_of[at]) * 1000, "max_ns": int(end_us - begin_us) * 1000}
+            seconds.append({**second, "orders": int(theirs.sum()), "kind": kind, "text": text})
+            for each in np.flatnonzero(theirs)[:_EXEMPLARS_MAX].tolist():
+                stamps = {f"{of}_unix_us": int(getattr(tail, f"{name}_us")[each]) for of, name in _STAMPS.items()}
+                unknown = {} if "ingest" in self.stages else {"ingested_unix_us": None}
+                symbol = tail.symbol[each].decode("latin-1").strip()
+                orders.append({"order_id": int(tail.order_id[each]), "symbol": symbol} | stamps | unknown)
+        return seconds, orders

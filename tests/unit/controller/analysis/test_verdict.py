@@ -1757,3 +1757,85 @@ def test_two_points_of_one_second_have_no_slope() -> None:
 
     assert slope_per_s(seconds, 7 * seconds) == (7, 7, 7)
     assert slope_per_s(np.array([0, 1, 1, 2, 2, 3], np.float64), np.arange(6.0)) == (None, None, None)
+
+
+def held_back(alerts: Alerts, begin_us: int, length_us: int) -> Alerts:
+    """What would have been read within that time is read at its end."""
+    waits_us = np.where((alerts.read_us >= begin_us) & (alerts.read_us < begin_us + length_us), begin_us + length_us, 0)
+    wait_us = np.maximum(waits_us - alerts.read_us, 0)
+    late = {name: getattr(alerts, name) + wait_us for name in ("read_us", "emitted_us", "received_us")}
+    moved = dataclasses.replace(alerts, **late)
+    return moved[np.argsort(moved.received_us, kind="stable")]
+
+
+CAUSES = ["broker", "boundary", "gc", "restart"]
+
+
+@pytest.mark.parametrize("kind", CAUSES)
+@pytest.mark.parametrize("kind_of_run", ["market", "system"])
+def test_result_says_what_the_slowest_orders_met(
+    plan: RunPlan, observed: Observed, alerts: Alerts, kind: str, kind_of_run: str
+) -> None:
+    """By each kind of event that a run has, also of a system that does not say when it has read."""
+    measured_us, given = STARTS_NS["measured"] // 1000, seen()
+    begin_us, length_us = measured_us + 5_500_000, 900_000
+    observed.alerts = held_back(alerts, begin_us, length_us)
+    observed.words = WORDS[kind_of_run]
+    if kind_of_run == "system":
+        observed.alerts = dataclasses.replace(observed.alerts, read_us=observed.alerts.sent_us)
+    if kind == "broker":
+        observed.silences = (Silence("broker", begin_us, begin_us + length_us),)
+    elif kind == "boundary":
+        batch = CommittedBatch(batch_id=7, start_unix_ns=(begin_us - 60_000_000) * 1000, duration_ns=60_900_000_000)
+        observed.job.batches.append(batch)
+    elif kind == "gc":
+        given = dataclasses.replace(given, pauses=[("job", (begin_us + length_us) // 1000, length_us / 1000)])
+    else:
+        observed.job.restarts = 1
+        ends_us = [(measured_us - 1_000_000, begin_us), (begin_us + length_us, measured_us + 12_000_000)]
+        del observed.job.batches[:]
+        observed.job.batches.extend(
+            CommittedBatch(batch_id=at, start_unix_ns=begin * 1000, duration_ns=(end - begin) * 1000)
+            for at, (begin, end) in enumerate(ends_us)
+        )
+
+    causes = result_of(plan, observed, "a-run", seen=given).causes
+
+    assert causes is not None
+    assert [each["kind"] for each in causes.found] == [kind], causes.sentence
+    assert {event.kind for event in causes.events} >= {kind}
+    assert causes.seconds[0]["kind"] == kind
+    assert ("ingest" in causes.found[0]["stage_shares"]) is (kind_of_run == "market")
+    assert causes.sentence.startswith("the slowest 1% (20 orders) met 1 ")
+
+
+def test_seconds_far_above_the_usual_pressure_are_events(plan: RunPlan, observed: Observed) -> None:
+    """Of the machine alone, stolen time by its CPUs; what wavers a little, or is high all the time, is usual."""
+    given = seen(
+        machine__pressure_cpu_share=[0.8, 0.85, 0.75, 0.8, 0.85, 0.78, 0.8, 0.9, 0.8, 0.7],
+        machine__cpus_stolen=[0.1, 0.1, 0.1, 2.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
+        job__cpus_stolen=[0.0] * 9 + [4.0],
+    )
+
+    causes = result_of(plan, observed, "a-run", seen=given).causes
+
+    assert causes is not None
+    begin_ms = float((BEGIN_S + 3) * 1000 - 500)
+    stolen = [(event.begin_unix_ms, event.duration_ms, event.text) for event in causes.events]
+    assert stolen == [(begin_ms, 1000, "cpus_stolen 50%, else 2%")]
+
+
+def test_run_in_which_nothing_was_slow_names_no_cause(plan: RunPlan, observed: Observed) -> None:
+    observed.silences = (Silence("broker", STARTS_NS["measured"] // 1000, STARTS_NS["measured"] // 1000 + 700_000),)
+
+    causes = result_of(plan, observed, "a-run", seen=seen()).causes
+
+    assert causes is not None
+    assert causes.found == []
+    assert causes.sentence == "nothing stands out: half of the slowest 1% (20 orders) lie within 1.0 times the median"
+
+
+def test_run_without_alerts_has_no_causes(plan: RunPlan, observed: Observed) -> None:
+    observed.alerts = observed.judgement = None
+
+    assert result_of(plan, observed, "a-run").causes is None

@@ -1,20 +1,21 @@
 """Why the slowest orders were slow: the events that they met, or the stage, partition or key that was late."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from market_spread.common.hdr.histogram import HdrCounts, bucket_indices, latency_summary_ns
 from market_spread.common.wire.codec import Int64s
-from market_spread.controller.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
+from market_spread.controller.analysis.latency import find_boundaries, judged_alerts, stages_us
 from market_spread.controller.analysis.observed import Observed, replays_of
 from market_spread.controller.analysis.stalls import Groups, parts_of
 from market_spread.controller.analysis.validity import Seen
+from market_spread.controller.clients.probe import Silence
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.statistics.intervals import Floats
-from market_spread.loadgen.columns import Alerts, Bools, symbol_codes
+from market_spread.loadgen.columns import Alerts, Bools
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN
 
 # By precedence, what one and several are called, and what to try first.
@@ -37,12 +38,13 @@ _ROUNDS = (tuple(KINDS)[:8], ("partition",), ("pressure",))
 _ORDERS_MIN, _TAIL_MIN = 200, 20
 # A tail within so many medians needs no cause; a share of it that is smaller gets no name.
 _QUIET_TIMES, _SHARE_MIN = 3.0, 0.15
-_SHIFTS = 200
 # Of all groups together, one has so much more of a tail than its share by chance once in a thousand runs.
 _CHANCE_MAX, _FAR_ABOVE = 0.001, 1.5
 _PRESSURE = ("pressure_cpu_share", "pressure_io_share", "pressure_memory_share", "throttled_share", "cpus_stolen")
 _SECONDS_MAX, _EXEMPLARS_MAX, _EVENTS_MAX = 20, 3, 1_200
 _STAMPS = {"intended": "intended", "sent": "sent", "ingested": "read", "emitted": "emitted", "received": "received"}
+# A cause: its kind, its text, which of the tail it explains, and which of all orders it can have made slower.
+_Share = tuple[str, str, Bools, Bools]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,6 @@ class Event:
     begin_unix_ms: float
     duration_ms: float
     text: str
-
-    def meets(self, begin_ms: float, end_ms: float) -> bool:
-        return self.begin_unix_ms < end_ms and self.begin_unix_ms + self.duration_ms > begin_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,55 +75,30 @@ class Causes:
         return [self.sentence, *(f"{each['text']} ({each['share']:.0%}): try {each['advice']}" for each in self.found)]
 
 
-class _Share(NamedTuple):
-    """A cause. of: which orders of the tail it explains; met: which of all orders it can have made slower."""
-
-    kind: str
-    text: str
-    of: Bools
-    met: Bools
-
-
 def causes_of_run(plan: RunPlan, observed: Observed, alerts: Alerts, seen: Seen | None) -> Causes | None:
-    """The causes of a run, of whose alerts these are judged; None without any."""
-    restarts, all_us = replays_of(plan, observed), observed.starts_unix_ns.get("measured", 0) // 1000
-    groups = parts_of(plan, alerts, restarts)
-    if not observed.words.are_of_market:  # a symbol tells to which partition a message was sent: P00001
-        whole, name = np.zeros(len(alerts), np.int64), lambda at: alerts.symbol[at].decode().strip().lstrip("P0") or "0"
-        groups = [
-            Groups(symbol_codes(alerts.symbol), whole == 0, whole, lambda at: f"partition {name(at)} of the input")
-        ]
-    emitted_us = judged_alerts(observed.timed_alerts or alerts, from_us=all_us).emitted_us
-    boundaries = find_boundaries(emitted_us, observed.job.batches, batch_s=plan.workload.job.batch_s)
-    events = [*events_of(observed, boundaries, () if restarts == WHOLE_RUN else restarts, seen)]
-    return causes_of(alerts, events, groups, HdrCounts.of_status(observed.received.fetch_histogram))
-
-
-def events_of(
-    observed: Observed, boundaries: Sequence[Boundary], restarts: Sequence[tuple[int, int]], seen: Seen | None
-) -> Iterator[Event]:
-    """All that is known of what may make orders slow. restarts: begin and end, Unix microseconds."""
-    for it in observed.silences:
-        kind, text = it.component.partition("-")[0], f"{it.component} silent for {it.duration_us / 1000:,.0f} ms"
-        yield Event(kind, it.begin_us / 1000, it.duration_us / 1000, text)
-    for begin_us, end_us in restarts:
-        yield Event("restart", begin_us / 1000, (end_us - begin_us) / 1000, "restart of the job")
-    for each in boundaries:
-        text = f"boundary of batch {each.batch_id}, {each.gap_us / 1000:,.0f} ms"
-        yield Event("boundary", each.begin_us / 1000, each.gap_us / 1000, text)
-    if seen is None:
-        return
-    for component, end_ms, ms in seen.pauses:
-        yield Event("gc", end_ms - ms, ms, f"GC of the {component}, {ms:,.0f} ms")
-    for name in _PRESSURE:
-        series = seen.measured("machine", name)
-        shares = series.values / (seen.cores if name == "cpus_stolen" else 1)
-        usual = np.median(shares) if len(shares) else 0.0
-        high = shares > usual + max(0.15, 6 * np.median(np.abs(shares - usual)) if len(shares) else 0.0)
-        for second, share in zip(series.unix_s[high].tolist(), shares[high].tolist(), strict=True):
-            text = f"{name.removesuffix('_share').replace('_', ' ')} {share:.0%}, else {usual:.0%}"
+    """The causes of a run, of whose alerts these are judged, by all events that are known of it; None without any."""
+    restarts, from_us = replays_of(plan, observed), observed.starts_unix_ns.get("measured", 0) // 1000
+    emitted_us = judged_alerts(observed.timed_alerts or alerts, from_us=from_us).emitted_us
+    times = [(it.component.partition("-")[0], f"{it.component} silent", it) for it in observed.silences]
+    times += [("restart", "restart of the job", Silence("job", *ends)) for ends in restarts if restarts != WHOLE_RUN]
+    for it in find_boundaries(emitted_us, observed.job.batches, batch_s=plan.workload.job.batch_s):
+        times.append(("boundary", f"boundary of batch {it.batch_id}", Silence("job", it.begin_us, it.end_us)))
+    events = [Event(kind, it.begin_us / 1000, it.duration_us / 1000, text) for kind, text, it in times]
+    if seen is not None:
+        events += [Event("gc", end_ms - ms, ms, f"GC of the {component}") for component, end_ms, ms in seen.pauses]
+        for name in _PRESSURE:
+            series = seen.measured("machine", name)
+            shares = series.values / (seen.cores if name == "cpus_stolen" else 1)
+            usual = float(np.median(shares)) if len(shares) else 0.0
+            least = usual + max(0.15, 6 * float(np.median(np.abs(shares - usual))) if len(shares) else 0.0)
             # A sample, in the middle of a second, tells of the time since the one before.
-            yield Event("pressure", second * 1000 - 500, 1000, text)
+            events += [
+                Event("pressure", second * 1000 - 500, 1000, f"{name} {share:.0%}, else {usual:.0%}")
+                for second, share in zip(series.unix_s.tolist(), shares.tolist(), strict=True)
+                if share > least
+            ]
+    groups = parts_of(plan, alerts, restarts) if observed.words.are_of_market else ()
+    return causes_of(alerts, events, groups, HdrCounts.of_status(observed.received.fetch_histogram))
 
 
 def causes_of(
@@ -148,10 +122,10 @@ def causes_of(
     left, met, shares = np.full(len(places), stands_out), np.zeros(count, np.bool_), []
     for kinds in _ROUNDS if stands_out else ():
         while some := [share for kind in kinds if (share := tail.explained(kind, left)) is not None]:
-            most = max(share.of.sum() for share in some)
-            shares.append(chosen := next(share for share in some if share.of.sum() >= 0.8 * most))
-            left, met = left & ~chosen.of, met | chosen.met
-    shares.sort(key=lambda share: -share.of.sum())
+            most = max(of.sum() for _, _, of, _ in some)
+            shares.append(chosen := next(share for share in some if share[2].sum() >= 0.8 * most))
+            left, met = left & ~chosen[2], met | chosen[3]
+    shares.sort(key=lambda share: -share[2].sum())
     found = [
         {"kind": kind, "text": text, "orders": int(of.sum()), "share": float(of.mean())}
         | {"stage_shares": tail.spent(of), "advice": KINDS[kind][2]}
@@ -164,10 +138,11 @@ def causes_of(
     elif not stands_out:
         sentence = f"nothing stands out: half of {who} lie within {times:.1f} times the median"
     else:
-        spent = tail.spent(shares[0].of if shares else left)
+        spent = tail.spent(shares[0][2] if shares else left)
         stage = max(spent, key=lambda stage: spent[stage])
-        verbs = {"partition": "are on", "key": "are on"}
-        met_what = (f"{verbs.get(kind, 'met')} {text} ({of.mean():.0%} of them)" for kind, text, of, _ in shares)
+        met_what = (
+            f"{'met' if KINDS[kind][0] else 'are on'} {text} ({of.mean():.0%} of them)" for kind, text, of, _ in shares
+        )
         what = ", and ".join(met_what) or "met nothing that explains them"
         sentence = f"{who} {what}: {stage.replace('_', ' ')} took {spent[stage]:.0%} of their time"
         sentence += "" if else_p99_ns is None else f"; else p99 is {else_p99_ns / 1e6:,.0f} ms"
@@ -177,16 +152,14 @@ def causes_of(
     return Causes(sentence, told, found, float(left.mean()), *tail.worst(shares), lanes)
 
 
-def _spans_us(events: Sequence[Event], kind: str) -> Int64s:
-    """Begin and end of each time with an event of the kind, and as long again for what piled up; ascending."""
-    edges: list[float] = []
-    for it in sorted((it for it in events if it.kind == kind), key=lambda event: event.begin_unix_ms):
-        until_ms = it.begin_unix_ms + it.duration_ms * (1 if kind == "pressure" else 2)  # nothing piles up by pressure
-        if edges and it.begin_unix_ms <= edges[-1]:
-            edges[-1] = max(edges[-1], until_ms)
-        else:
-            edges += [it.begin_unix_ms, until_ms]
-    return (np.array(edges) * 1000).astype(np.int64)
+def _spans_us(events: Sequence[Event], kind: str, after_us: int = 1_000_000) -> Int64s:
+    """Begin and end of each time with an event of the kind, and as long again for what piled up, at most so long."""
+    if not (ours := sorted((it.begin_unix_ms, it.duration_ms) for it in events if it.kind == kind)):
+        return np.zeros(0, np.int64)
+    begin_us, long_us = (np.array(ours) * 1000).astype(np.int64).T
+    end_us = np.maximum.accumulate(begin_us + long_us + np.minimum(long_us, after_us if kind != "pressure" else 0))
+    apart = begin_us[1:] > end_us[:-1]
+    return np.stack([begin_us[np.append(True, apart)], end_us[np.append(apart, True)]], axis=1).reshape(-1)
 
 
 def _shared_us(spans_us: Int64s, begin_us: Int64s, end_us: Int64s) -> Floats:
@@ -223,30 +196,27 @@ class _Tail:
         if stage:
             least_us = int(self.half_us[of].min())
             lay = self.fetch.counts[int(bucket_indices(np.array([least_us]))[0]) :].sum()
-            if kind == "receiver" and max(lay, (of & meets).sum()) < of.sum() / 2:
+            if kind == "receiver" and lay + (of & meets).sum() < of.sum() / 2:
                 return None  # they neither lay at the broker for as long, nor met a silence of it
             times = 1 + int((np.diff(np.sort(tail.received_us[of])) > 1_000_000).sum())
             met = self.stages[stage] - np.median(self.stages[stage]) >= least_us
         else:
-            by_chance = self._by_chance(spans_us, left)
+            some, first_us = np.flatnonzero(left)[:: 1 + int(left.sum()) // 1000], self.alerts.intended_us.min()
+            shifts_us = np.random.default_rng(1).integers(
+                0, run_us := self.alerts.received_us.max() - first_us, (200, 1)
+            )
+            moved_us = first_us + (tail.intended_us[some] - first_us + shifts_us) % run_us
+            shared_us = _shared_us(spans_us, moved_us, moved_us + (tail.received_us - tail.intended_us)[some])
+            by_chance = (shared_us >= self.half_us[some]).mean(axis=1) * left.mean()
             # Pressure fills whole seconds, so that a few slow moments within them are no sign of it.
             expected = np.quantile(by_chance, 0.95) if kind == "pressure" else np.mean(by_chance)
             if share - expected < max(_SHARE_MIN, share / 3):
                 return None
             begins_us, ends_us = tail.intended_us[of], tail.received_us[of]
             times = sum(bool(((begins_us < end) & (ends_us > begin)).any()) for begin, end in spans_us.reshape(-1, 2))
-            met = _shared_us(spans_us, self.alerts.intended_us, self.alerts.received_us) > 0
-        return _Share(kind, f"{times:,} {KINDS[kind][times > 1]}", of, met)
-
-    def _by_chance(self, spans_us: Int64s, left: Bools) -> list[float]:
-        """The shares of the tail that would meet the spans for long enough if it came at other times of the run."""
-        tail, first_us = self.alerts[self.places[left]], self.alerts.intended_us.min()
-        run_us, shares = self.alerts.received_us.max() - first_us, []
-        for shift_us in np.random.default_rng(1).integers(0, run_us, _SHIFTS):
-            moved_us = first_us + (tail.intended_us - first_us + shift_us) % run_us
-            shared_us = _shared_us(spans_us, moved_us, moved_us + tail.received_us - tail.intended_us)
-            shares.append((shared_us >= self.half_us[left]).sum() / len(left))
-        return shares
+            all_us = _spans_us(self.events, kind, after_us=10**12)
+            met = _shared_us(all_us, self.alerts.intended_us, self.alerts.received_us) > 0
+        return kind, f"{times:,} {KINDS[kind][times > 1]}", of, met
 
     def _is_late(self, stage: str) -> Bools:
         """Those whose time in a stage, and that of two of their four neighbours, was longer by half of their excess."""
@@ -269,8 +239,8 @@ class _Tail:
             share = np.bincount(of) / (len(of) + 1)
             part = np.clip(np.bincount(of[self.places[left]], minlength=len(share)) / count, 1e-9, 1 - 1e-9)
             gain = count * (part * np.log(part / share) + (1 - part) * np.log((1 - part) / (1 - share)))
-            at = int(np.where(part > share, gain, 0.0).argmax())
-            if part[at] > max(share[at], _SHARE_MIN) and gain[at] > max(best, np.log(len(share) / _CHANCE_MAX)):
+            at = int(np.where(part > share, gain, -1.0).argmax())
+            if part[at] * count / len(left) >= _SHARE_MIN and gain[at] > max(best, np.log(len(share) / _CHANCE_MAX)):
                 best, found = gain[at], (groups.name(int(np.argmax(of == at))), of == at)
         if found is None:
             return None
@@ -278,7 +248,7 @@ class _Tail:
         latency_us = self.alerts.received_us - self.alerts.intended_us
         own, others = (np.percentile(latency_us[which], (50, 99)) for which in (met, ~met))
         kind = "key" if text.startswith("the key") else "partition"
-        return _Share(kind, text, left & met[self.places], met) if (own >= _FAR_ABOVE * others).any() else None
+        return (kind, text, left & met[self.places], met) if (own >= _FAR_ABOVE * others).any() else None
 
     def spent(self, of: Bools) -> dict[str, float]:
         """Of the time of those orders of the tail the share of each stage."""
@@ -288,13 +258,13 @@ class _Tail:
     def worst(self, shares: Sequence[_Share]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The seconds of the slowest orders, worst first, with the cause of each, and the slowest orders of each."""
         tail, second_of = self.alerts[self.places], self.alerts.intended_us[self.places] // 1_000_000
-        seconds: list[dict[str, Any]] = []
-        orders: list[dict[str, Any]] = []
+        seconds, orders = list[dict[str, Any]](), list[dict[str, Any]]()
         for at in np.sort(np.unique(second_of, return_index=True)[1])[:_SECONDS_MAX].tolist():
             theirs, begin_us, end_us = second_of == second_of[at], tail.intended_us[at], tail.received_us[at]
-            kind, text = next(((share.kind, share.text) for share in shares if share.of[at]), (None, ""))
-            met = [it for it in self.events if it.kind == kind and it.meets(begin_us / 1000, end_us / 1000)]
-            text = max(met, key=lambda it: it.duration_ms).text if met else text
+            kind, text = next(((kind, text) for kind, text, of, _ in shares if of[at]), (None, ""))
+            for it in sorted((it for it in self.events if it.kind == kind), key=lambda event: event.duration_ms):
+                if it.begin_unix_ms * 1000 < end_us and (it.begin_unix_ms + it.duration_ms) * 1000 > begin_us:
+                    text = f"{it.text}, {it.duration_ms:,.0f} ms"  # at last the longest that it met
             second = {"begin_unix_ms": int(second_of[at]) * 1000, "max_ns": int(end_us - begin_us) * 1000}
             seconds.append({**second, "orders": int(theirs.sum()), "kind": kind, "text": text})
             for each in np.flatnonzero(theirs)[:_EXEMPLARS_MAX].tolist():

@@ -50,7 +50,7 @@ _OF_THE_MACHINE = {
 class Seen:
     """What was captured besides the processes' own words. pushes, pushes_missing, hosts: of what pushes metrics.
 
-    pauses: collections of garbage: of which JVM, when they ended, Unix milliseconds, and how long they were.
+    pauses: for garbage collection: the JVM, the end in Unix milliseconds, the length in milliseconds.
     """
 
     timeline: Timeline

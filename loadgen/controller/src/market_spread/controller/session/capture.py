@@ -174,11 +174,6 @@ def finish(folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State
     return result
 
 
-def write_report(folder: RunFolder, result: Result, *, clock: Clock) -> Path:
-    """The report as one file; the metrics of the run are read from its log. OSError if it cannot be written."""
-    return write_whole(folder.report, report.page(folder, result, clock=clock))
-
-
 def _more_rows(folder: RunFolder, observed: Observed) -> Iterator[Row]:
     """Latencies of each second by the intended send, and what the JVMs stood still."""
     for name in ("job", "broker"):

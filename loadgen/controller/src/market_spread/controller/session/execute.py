@@ -29,12 +29,13 @@ from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.plan.workload import Workload, in_words, run_limits
 from market_spread.controller.run_folder import Manifest, RunFolder, State, gather_logs, locked, new_run_folder
-from market_spread.controller.session.capture import Capture, finish, write_report
+from market_spread.controller.session.capture import Capture, finish
 from market_spread.controller.session.metrics_page import RunNotes, export_page, show_page, verdict_note, with_notes
 from market_spread.controller.session.run import Run
 from market_spread.controller.session.system_run import SystemRun
 from market_spread.controller.views.output import print_result
 from market_spread.controller.views.progress import live_progress, result_table
+from market_spread.controller.views.report import write_report
 from market_spread.loadgen.columns import write_native
 from market_spread.metrics_aggregator.model.push_validation import SENTENCE_CHARACTERS_MAX
 

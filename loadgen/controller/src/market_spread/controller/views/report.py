@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion
 from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figure_rows, latency_rows
@@ -41,8 +43,11 @@ _VERSIONS = (
 )  # fmt: skip
 
 
-def page(folder: RunFolder, result: Result, *, clock: Clock) -> str:
-    """The page, of the result, the timeline, the manifest, and what the processes pushed."""
+def write_report(folder: RunFolder, result: Result, *, clock: Clock) -> Path:
+    """The report as one file: the result, the timeline, the manifest, and what the processes pushed.
+
+    OSError if it cannot be written.
+    """
     timeline = Timeline.read(folder.timeline)
     components = sorted({component for component, name in timeline.names if name == "cpus"} - {"machine"})
     events = result.causes.events if result.causes else ()
@@ -66,7 +71,7 @@ def page(folder: RunFolder, result: Result, *, clock: Clock) -> str:
             "pressure": _chart(timeline, {title: ("machine", name) for title, name in _PRESSURE.items()}),
         },
     }
-    return report_file(as_json(facts), pushed(folder, clock))
+    return write_whole(folder.report, report_file(as_json(facts), pushed(folder, clock)))
 
 
 def pushed(folder: RunFolder, clock: Clock) -> str | None:
@@ -139,14 +144,12 @@ def anomalies(result: Result) -> list[str]:
         for each in assessment["evidence"]
         if each["holds"] is False or (each["check"] in _SAID and each["holds"] is None and each["value"] is not None)
     ]
-    found += result.unanswered
-    if result.negative_latencies:
-        found.append(f"{result.negative_latencies} latencies were below 0: a clock was moved")
-    if result.job_restarts:
-        found.append(f"the job was started again {result.job_restarts} times")
-    if result.resumed:
-        found.append(f"the run was resumed {result.resumed} times")
-    return found
+    counts = {
+        "latencies were below 0: a clock was moved": result.negative_latencies,
+        "restarts of the job": result.job_restarts,
+        "times the run was resumed": result.resumed,
+    }
+    return [*found, *result.unanswered, *(f"{count} {what}" for what, count in counts.items() if count)]
 
 
 def _verdict(name: str, result: Result) -> str:

@@ -1,5 +1,6 @@
 """What made orders slow: a planted cause is named before all others, and a quiet run names none."""
 
+import json
 import re
 from dataclasses import asdict, replace
 from functools import cache
@@ -172,10 +173,16 @@ def test_lanes_keep_the_events_that_lasted_longest() -> None:
     assert [event.duration_ms for event in causes.events] == [float(at) for at in range(1_801, 3_001)]
 
 
-def test_causes_can_be_written() -> None:
-    assert set(asdict(found("key")[0])) == {
-        "sentence", "tail", "found", "unexplained_share", "seconds", "orders", "events",
-    }  # fmt: skip
+def test_causes_can_be_written_and_are_what_pages_read() -> None:
+    written = json.loads(json.dumps(asdict(found("key")[0])))
+
+    assert set(written) == {"sentence", "tail", "found", "unexplained_share", "seconds", "orders", "events"}
+    assert set(written["tail"]) == {"orders", "least_ns", "else_p99_ns"}
+    assert set(written["found"][0]) == {"kind", "text", "orders", "share", "stage_shares", "advice"}
+    assert set(written["seconds"][0]) == {"begin_unix_ms", "max_ns", "orders", "kind", "text"}
+    assert set(written["events"][0]) == {"kind", "begin_unix_ms", "duration_ms", "text"}
+    stamps = {f"{name}_unix_us" for name in ("intended", "sent", "ingested", "emitted", "received")}
+    assert set(written["orders"][0]) == {"order_id", "symbol"} | stamps
 
 
 def test_fetch_tells_the_receiver_from_the_job() -> None:

@@ -201,3 +201,12 @@ def quiet(seed: int) -> Causes:
     run = Simulated(seed, spread=0.5 + 0.2 * (seed % 5))
     harmless(run)
     return run.causes()
+
+
+def unknown(seed: int) -> Causes:
+    """The causes of a run that stands still now and then, and has no event of it."""
+    run = Simulated(seed)
+    harmless(run)
+    for _ in range(run.drawn.integers(1, 7)):
+        run.stop(run.at(), run.drawn.uniform(100_000, 600_000), "compute")
+    return run.causes()

@@ -32,6 +32,8 @@ KINDS = {
     "key": ("", "", "see what is costly about it: its rate, or its state"),
     "pressure": ("time of pressure", "times of pressure", "fewer neighbours, or more cores: docs/host-tuning.md"),
 }
+# For so long what piled up may make orders slow afterwards; silences are told with some slack as it is.
+_AFTER_US = {"boundary": 1_000_000, "gc": 1_000_000}
 _STAGE_OF = {"sender": "send_lag", "receiver": "delivery", "delivery": "delivery"}
 # What was seen to happen goes before a mere concentration, and that before what is often there.
 _ROUNDS = (tuple(KINDS)[:8], ("partition",), ("pressure",))
@@ -152,12 +154,12 @@ def causes_of(
     return Causes(sentence, told, found, float(left.mean()), *tail.worst(shares), lanes)
 
 
-def _spans_us(events: Sequence[Event], kind: str, after_us: int = 1_000_000) -> Int64s:
+def _spans_us(events: Sequence[Event], kind: str, after_us: int) -> Int64s:
     """Begin and end of each time with an event of the kind, and as long again for what piled up, at most so long."""
     if not (ours := sorted((it.begin_unix_ms, it.duration_ms) for it in events if it.kind == kind)):
         return np.zeros(0, np.int64)
     begin_us, long_us = (np.array(ours) * 1000).astype(np.int64).T
-    end_us = np.maximum.accumulate(begin_us + long_us + np.minimum(long_us, after_us if kind != "pressure" else 0))
+    end_us = np.maximum.accumulate(begin_us + long_us + np.minimum(long_us, after_us))
     apart = begin_us[1:] > end_us[:-1]
     return np.stack([begin_us[np.append(True, apart)], end_us[np.append(apart, True)]], axis=1).reshape(-1)
 
@@ -186,7 +188,11 @@ class _Tail:
         """What the kind explains of those that are left; None if it is too little, or no more than chance gives."""
         if kind == "partition":
             return self._by_group(left) if left.mean() >= _SHARE_MIN else None
-        tail, spans_us, stage = self.alerts[self.places], _spans_us(self.events, kind), _STAGE_OF.get(kind)
+        tail, spans_us, stage = (
+            self.alerts[self.places],
+            _spans_us(self.events, kind, _AFTER_US.get(kind, 0)),
+            _STAGE_OF.get(kind),
+        )
         if kind not in ("machine", "pressure", "sender"):  # it waited for its send before it came to any of these
             left = left & ~self._is_late("send_lag")
         meets = _shared_us(spans_us, tail.intended_us, tail.received_us) >= self.half_us
@@ -214,7 +220,7 @@ class _Tail:
                 return None
             begins_us, ends_us = tail.intended_us[of], tail.received_us[of]
             times = sum(bool(((begins_us < end) & (ends_us > begin)).any()) for begin, end in spans_us.reshape(-1, 2))
-            all_us = _spans_us(self.events, kind, after_us=10**12)
+            all_us = _spans_us(self.events, kind, 0 if kind == "pressure" else 10**12)
             met = _shared_us(all_us, self.alerts.intended_us, self.alerts.received_us) > 0
         return kind, f"{times:,} {KINDS[kind][times > 1]}", of, met
 

@@ -236,3 +236,21 @@ def test_boundaries_that_fill_much_of_a_run_are_named() -> None:
         run.stop(begin_us, length_us, "ingest")
 
     assert named(run.causes()) == ["boundary"]
+
+
+def test_orders_received_before_they_were_due_are_not_explained() -> None:
+    alerts = Simulated(1).alerts()
+    moved = replace(alerts, received_us=alerts.received_us - 1_000_000 * (np.arange(len(alerts)) % 50 > 0))
+
+    causes = causes_of(moved, [Event("gc", T0_US / 1000, 60_000, "GC")])
+
+    assert causes is not None
+    assert causes.found == []
+    assert causes.sentence == "nothing can be told: most orders were received before they were due"
+
+
+def test_events_without_length_and_those_longer_than_the_run_explain_nothing() -> None:
+    run = Simulated(1, spread=1.3)
+    run.events = [Event("gc", T0_US / 1000 + 5_000, 0.0, "GC")] * 2 + [Event("machine", T0_US / 1000 - 1e6, 1e7, "m")]
+
+    assert named(run.causes()) == []

@@ -120,7 +120,7 @@ def causes_of(
     stages = {stage: us for stage, us in stages_us(alerts).items() if stage != "ingest" or us.any()}
     tail = _Tail(alerts, events, groups, fetch or HdrCounts(), stages, places, (latency_us[places] - median_us) / 2)
     times = float(np.median(latency_us[places]) / max(median_us, 1))
-    stands_out = count >= _ORDERS_MIN and times > _QUIET_TIMES
+    stands_out = count >= _ORDERS_MIN and median_us > 0 and times > _QUIET_TIMES
     left, met, shares = np.full(len(places), stands_out), np.zeros(count, np.bool_), []
     for kinds in _ROUNDS if stands_out else ():
         while some := [share for kind in kinds if (share := tail.explained(kind, left)) is not None]:
@@ -137,15 +137,15 @@ def causes_of(
     who = f"the slowest {len(places) / count:.0%} ({len(places):,} orders)"
     if count < _ORDERS_MIN:
         sentence = f"{count:,} orders are too few to tell what made the slowest of them slow"
+    elif median_us <= 0:
+        sentence = "nothing can be told: most orders were received before they were due"
     elif not stands_out:
         sentence = f"nothing stands out: half of {who} lie within {times:.1f} times the median"
     else:
         spent = tail.spent(shares[0][2] if shares else left)
         stage = max(spent, key=lambda stage: spent[stage])
-        met_what = (
-            f"{'met' if KINDS[kind][0] else 'are on'} {text} ({of.mean():.0%} of them)" for kind, text, of, _ in shares
-        )
-        what = ", and ".join(met_what) or "met nothing that explains them"
+        parts = [f"{'met' if KINDS[it[0]][0] else 'are on'} {it[1]} ({it[2].mean():.0%} of them)" for it in shares]
+        what = ", and ".join(parts) or "met nothing that explains them"
         sentence = f"{who} {what}: {stage.replace('_', ' ')} took {spent[stage]:.0%} of their time"
         sentence += "" if else_p99_ns is None else f"; else p99 is {else_p99_ns / 1e6:,.0f} ms"
     told = {"orders": len(places), "least_ns": int(latency_us[places].min()) * 1000, "else_p99_ns": else_p99_ns}
@@ -208,9 +208,8 @@ class _Tail:
             met = self.stages[stage] - np.median(self.stages[stage]) >= least_us
         else:
             some, first_us = np.flatnonzero(left)[:: 1 + int(left.sum()) // 1000], self.alerts.intended_us.min()
-            shifts_us = np.random.default_rng(1).integers(
-                0, run_us := self.alerts.received_us.max() - first_us, (200, 1)
-            )
+            run_us = max(1, int(self.alerts.received_us.max() - first_us))
+            shifts_us = np.random.default_rng(1).integers(0, run_us, (200, 1))
             moved_us = first_us + (tail.intended_us[some] - first_us + shifts_us) % run_us
             shared_us = _shared_us(spans_us, moved_us, moved_us + (tail.received_us - tail.intended_us)[some])
             by_chance = (shared_us >= self.half_us[some]).mean(axis=1) * left.mean()

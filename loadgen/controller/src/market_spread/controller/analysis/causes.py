@@ -8,7 +8,7 @@ import numpy as np
 
 from market_spread.common.hdr.histogram import HdrCounts, bucket_indices, latency_summary_ns
 from market_spread.common.wire.codec import Int64s
-from market_spread.controller.analysis.latency import find_boundaries, judged_alerts, stages_us
+from market_spread.controller.analysis.latency import Latencies, stages_us
 from market_spread.controller.analysis.observed import Observed, replays_of
 from market_spread.controller.analysis.stalls import Groups, parts_of
 from market_spread.controller.analysis.validity import Seen
@@ -43,7 +43,7 @@ _QUIET_TIMES, _SHARE_MIN = 3.0, 0.15
 # Of all groups together, one has so much more of a tail than its share by chance once in a thousand runs.
 _CHANCE_MAX, _FAR_ABOVE = 0.001, 1.5
 _PRESSURE = ("pressure_cpu_share", "pressure_io_share", "pressure_memory_share", "throttled_share", "cpus_stolen")
-_SECONDS_MAX, _EXEMPLARS_MAX, _EVENTS_MAX = 20, 3, 1_200
+_SECONDS_MAX, _EXEMPLARS_MAX, _EVENTS_MAX, _GC_MS_MIN = 20, 3, 1_200, 5.0
 _STAMPS = {"intended": "intended", "sent": "sent", "ingested": "read", "emitted": "emitted", "received": "received"}
 # A cause: its kind, its text, which of the tail it explains, and which of all orders it can have made slower.
 _Share = tuple[str, str, Bools, Bools]
@@ -77,17 +77,19 @@ class Causes:
         return [self.sentence, *(f"{each['text']} ({each['share']:.0%}): try {each['advice']}" for each in self.found)]
 
 
-def causes_of_run(plan: RunPlan, observed: Observed, alerts: Alerts, seen: Seen | None) -> Causes | None:
-    """The causes of a run, of whose alerts these are judged, by all events that are known of it; None without any."""
-    restarts, from_us = replays_of(plan, observed), observed.starts_unix_ns.get("measured", 0) // 1000
-    emitted_us = judged_alerts(observed.timed_alerts or alerts, from_us=from_us).emitted_us
+def causes_of_run(plan: RunPlan, observed: Observed, latencies: Latencies, seen: Seen | None) -> Causes | None:
+    """The causes of a run by all events that are known of it; None if none of its latencies is judged."""
+    alerts, restarts = latencies.alerts, replays_of(plan, observed)
     times = [(it.component.partition("-")[0], f"{it.component} silent", it) for it in observed.silences]
     times += [("restart", "restart of the job", Silence("job", *ends)) for ends in restarts if restarts != WHOLE_RUN]
-    for it in find_boundaries(emitted_us, observed.job.batches, batch_s=plan.workload.job.batch_s):
-        times.append(("boundary", f"boundary of batch {it.batch_id}", Silence("job", it.begin_us, it.end_us)))
     events = [Event(kind, it.begin_us / 1000, it.duration_us / 1000, text) for kind, text, it in times]
+    events += [
+        Event("boundary", each.begin_us / 1000, each.gap_us / 1000, f"boundary of batch {each.batch_id}")
+        for each in latencies.boundaries
+    ]
     if seen is not None:
-        events += [Event("gc", end_ms - ms, ms, f"GC of the {component}") for component, end_ms, ms in seen.pauses]
+        long = [(jvm, end_ms, ms) for jvm, end_ms, ms in seen.pauses if ms >= _GC_MS_MIN]
+        events += [Event("gc", end_ms - ms, ms, f"GC of the {jvm}") for jvm, end_ms, ms in long]
         for name in _PRESSURE:
             series = seen.measured("machine", name)
             shares = series.values / (seen.cores if name == "cpus_stolen" else 1)

@@ -116,7 +116,7 @@ def result_of(
     pause_us = longest_pause_us(latencies.alerts, latencies.boundaries) if latencies else None
     durations_ns = [batch.duration_ns for batch in batches if batch.start_unix_ns // 1000 >= settle_us]
     gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
-    causes = causes_of_run(plan, observed, latencies.alerts, seen) if latencies else None
+    causes = causes_of_run(plan, observed, latencies, seen) if latencies else None
     decision_faults = observed.decisions.sentences if observed.decisions else {}
     return Result(
         run_id=run_id, workload=workload.name, mode=workload.subject, settings=_settings(plan), machine=this_machine(),

@@ -24,7 +24,6 @@ from market_spread.metrics_aggregator.page import report_file
 # However long a run is, its report has no more than this of each series.
 POINTS_MAX = 1_200
 _HISTORY_BYTES_MAX = 256 * 1024 * 1024
-_GC_MS_MIN = 5.0
 _PRESSURE = {
     "waited for CPU": "pressure_cpu_share", "for disk": "pressure_io_share", "for memory": "pressure_memory_share",
     "throttled": "throttled_share", "stolen": "cpus_stolen",
@@ -61,11 +60,7 @@ def write_report(folder: RunFolder, result: Result, *, clock: Clock) -> Path:
         "boundaries": [
             {"begin_ms": it.begin_unix_ms, "gap_ms": round(it.duration_ms)} for it in events if it.kind == "boundary"
         ],
-        "gc": [
-            (it.text, it.begin_unix_ms + it.duration_ms, round(it.duration_ms, 1))
-            for it in events
-            if it.kind == "gc" and it.duration_ms >= _GC_MS_MIN
-        ],
+        "gc": [(it.text, it.begin_unix_ms, round(it.duration_ms, 1)) for it in events if it.kind == "gc"],
         "charts": {
             "cpus": _chart(timeline, {"machine": ("machine", "cpus"), **{name: (name, "cpus") for name in components}}),
             "pressure": _chart(timeline, {title: ("machine", name) for title, name in _PRESSURE.items()}),
@@ -144,12 +139,8 @@ def anomalies(result: Result) -> list[str]:
         for each in assessment["evidence"]
         if each["holds"] is False or (each["check"] in _SAID and each["holds"] is None and each["value"] is not None)
     ]
-    counts = {
-        "latencies were below 0: a clock was moved": result.negative_latencies,
-        "restarts of the job": result.job_restarts,
-        "times the run was resumed": result.resumed,
-    }
-    return [*found, *result.unanswered, *(f"{count} {what}" for what, count in counts.items() if count)]
+    counts = {"restarts": result.job_restarts, "resumes": result.resumed, "latencies < 0": result.negative_latencies}
+    return [*found, *result.unanswered, *(f"{what}: {count}" for what, count in counts.items() if count)]
 
 
 def _verdict(name: str, result: Result) -> str:

@@ -40,6 +40,8 @@ def test_every_part_of_the_document_is_there(folder: RunFolder) -> None:
     ]  # fmt: skip
     assert read_workload(folder.workload) == read_workload(SMALL)
     assert "**passed**" in folder.document.read_text()
+    assert f"* {result['causes']['sentence']}\n" in folder.document.read_text()
+    assert "gc" in {event["kind"] for event in result["causes"]["events"]}
     page = folder.report.read_text()
     assert 'id="report-data"' in page
     assert 'id="run-data"' in page

@@ -17,6 +17,7 @@ from market_spread.controller.analysis.result import Result, latency_rows
 from market_spread.controller.views.progress import live_progress, result_table
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 from tests.support.clock import ManualClock
+from tests.unit.controller.analysis.planted import planted
 
 SECOND_NS = 1_000_000_000
 NONE = {"p50": None, "p95": None, "p99": None, "p99.9": None, "p99.99": None, "max": None}
@@ -312,3 +313,14 @@ def test_text_in_brackets_is_shown_as_it_is(result: Result) -> None:
     failed = replace(result, reasons=("the job ended: [bold]java.lang.Error[/bold] [1, 2]",))
 
     assert "the job ended: [bold]java.lang.Error[/bold] [1, 2]" in shown_table(failed)
+
+
+def test_why_the_slowest_were_slow_stands_before_the_figures(result: Result) -> None:
+    causes = planted(0, "boundary")
+
+    lines = shown_table(replace(result, causes=causes)).splitlines()
+
+    at = lines.index(causes.sentence)
+    assert "met 4 batch boundaries" in lines[at]
+    assert lines[at + 1].endswith("try longer batches: job.batch_s")
+    assert at < next(number for number, line in enumerate(lines) if line.startswith("Latency, milliseconds"))

@@ -1,7 +1,7 @@
 """The latencies of a run, from its alerts: whole, by stage, and with and without the batch boundaries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -31,6 +31,7 @@ class Boundary:
 
     begin_us: int
     end_us: int
+    batch_id: int = field(default=-1, compare=False)
 
     @property
     def gap_us(self) -> int:
@@ -126,7 +127,7 @@ def find_boundaries(emitted_us: Int64s, batches: Sequence[CommittedBatch], *, ba
         pauses = np.diff(times[first : last + 1])
         if len(pauses) and pauses.max() >= _STANDSTILL_US_MIN:
             at = first + int(np.argmax(pauses))
-            found[Boundary(int(times[at]), int(times[at + 1]))] = None
+            found.setdefault(Boundary(int(times[at]), int(times[at + 1]), batch.batch_id))
     return tuple(found)
 
 

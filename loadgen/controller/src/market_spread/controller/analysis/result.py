@@ -10,6 +10,7 @@ from typing import Any
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import usage_errors
 from market_spread.common.words import counted
+from market_spread.controller.analysis.causes import Causes
 from market_spread.controller.analysis.evidence import WORDS, Cause, Verdict, Words
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
@@ -112,6 +113,7 @@ class Result:
     stall_ns_max: int | None = None
     pause_ns_max: int | None = None
     self_test: Mapping[str, Any] | None = None
+    causes: Causes | None = None
 
     @property
     def words(self) -> Words:

@@ -1,6 +1,6 @@
 """Decides whether a run is valid: what its processes, its timeline and the machine say, and whether they agree."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,7 +48,10 @@ _OF_THE_MACHINE = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was captured besides the processes' own words. pushes, pushes_missing, hosts: of what pushes metrics."""
+    """What was captured besides the processes' own words. pushes, pushes_missing, hosts: of what pushes metrics.
+
+    pauses: for garbage collection: the JVM, the end in Unix milliseconds, the length in milliseconds.
+    """
 
     timeline: Timeline
     components: tuple[str, ...]
@@ -58,6 +61,7 @@ class Seen:
     pushes: int = 0
     pushes_missing: int = 0
     hosts: int = 0
+    pauses: Sequence[tuple[str, int, float]] = ()
 
     def measured(self, component: str, name: str) -> Series:
         """A series over the measured load."""

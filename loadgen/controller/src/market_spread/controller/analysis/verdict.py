@@ -10,6 +10,7 @@ from market_spread.common.errors import RunVoidError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.load.schedule import Constant
 from market_spread.common.wire.codec import Int64s
+from market_spread.controller.analysis.causes import causes_of_run
 from market_spread.controller.analysis.evidence import Achieved, Assessment, Criterion, Evidence, Verdicts, at_most
 from market_spread.controller.analysis.latency import STAGES, Latencies, latencies_of, reordered, stages_us
 from market_spread.controller.analysis.observed import Observed, cpu_per_message, decisions_of
@@ -115,6 +116,7 @@ def result_of(
     pause_us = longest_pause_us(latencies.alerts, latencies.boundaries) if latencies else None
     durations_ns = [batch.duration_ns for batch in batches if batch.start_unix_ns // 1000 >= settle_us]
     gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
+    causes = causes_of_run(plan, observed, latencies, seen) if latencies else None
     decision_faults = observed.decisions.sentences if observed.decisions else {}
     return Result(
         run_id=run_id, workload=workload.name, mode=workload.subject, settings=_settings(plan), machine=this_machine(),
@@ -158,7 +160,7 @@ def result_of(
         pause_ns_max=None if pause_us is None else pause_us * 1000,
         cpu_us_per_message=cpu_us, cpu_us_per_message_second_half=half_us,
         broker_cpu_us_per_message=broker_cpu_us, stolen_cpu_share=observed.stolen_share,
-        job_restarts=observed.restarts, time_to_first_order_s=observed.time_to_first_order_s,
+        job_restarts=observed.restarts, time_to_first_order_s=observed.time_to_first_order_s, causes=causes,
     )  # fmt: skip
 
 

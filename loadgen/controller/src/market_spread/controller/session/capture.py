@@ -11,7 +11,7 @@ from market_spread.common.documents import write_whole
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.hdr.codec import DIGITS, HIGHEST_US, LOWEST_US
 from market_spread.common.telemetry.metrics import FRAME_DELAY, SEND_LAG
-from market_spread.controller.analysis.latency import Boundary, find_boundaries, judged_alerts, stages_us
+from market_spread.controller.analysis.latency import judged_alerts, stages_us
 from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.validity import Seen, push_gaps
@@ -155,7 +155,8 @@ def finish(folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State
     components = tuple(sorted({component for component, _ in series.names} - _OUTSIDE))
     from_s, to_s = observed.starts_unix_ns.get("measured", 0) / 1e9, observed.measured_until_unix_ns / 1e9
     cores, pushes = this_machine()["cores"], push_gaps(folder.metrics)
-    seen = Seen(series, components, cores, from_s, to_s, *pushes)
+    pauses = [(jvm, *each) for jvm in ("job", "broker") for each in jvm_pauses.read(folder.logs / f"{jvm}.gc.log")]
+    seen = Seen(series, components, cores, from_s, to_s, *pushes, pauses)
     manifest = report.manifest_of(folder)
     result = result_of(
         plan,
@@ -168,18 +169,9 @@ def finish(folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State
         self_test=beside(folder.path.parent, manifest.sections, plan.offered_rate_per_s) if manifest else None,
     )
     result.write(folder.path)
-    write_whole(folder.document, report.markdown(folder, plan, result, series))
+    write_whole(folder.document, report.markdown(folder, plan, result))
     folder.samples.unlink(missing_ok=True)
     return result
-
-
-def write_report(folder: RunFolder, plan: RunPlan, observed: Observed, result: Result, *, clock: Clock) -> Path:
-    """The report as one file; the metrics of the run are read from its log. OSError if it cannot be written."""
-    boundaries: tuple[Boundary, ...] = ()
-    if (timed := observed.timed_alerts) is not None:
-        measured = judged_alerts(timed, from_us=observed.starts_unix_ns.get("measured", 0) // 1000)
-        boundaries = find_boundaries(measured.emitted_us, observed.job.batches, batch_s=plan.workload.job.batch_s)
-    return write_whole(folder.report, report.page(folder, result, boundaries, clock=clock))
 
 
 def _more_rows(folder: RunFolder, observed: Observed) -> Iterator[Row]:

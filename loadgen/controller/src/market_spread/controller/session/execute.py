@@ -29,12 +29,13 @@ from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.plan.workload import Workload, in_words, run_limits
 from market_spread.controller.run_folder import Manifest, RunFolder, State, gather_logs, locked, new_run_folder
-from market_spread.controller.session.capture import Capture, finish, write_report
+from market_spread.controller.session.capture import Capture, finish
 from market_spread.controller.session.metrics_page import RunNotes, export_page, show_page, verdict_note, with_notes
 from market_spread.controller.session.run import Run
 from market_spread.controller.session.system_run import SystemRun
 from market_spread.controller.views.output import print_result
 from market_spread.controller.views.progress import live_progress, result_table
+from market_spread.controller.views.report import write_report
 from market_spread.loadgen.columns import write_native
 from market_spread.metrics_aggregator.model.push_validation import SENTENCE_CHARACTERS_MAX
 
@@ -218,7 +219,7 @@ def launch(
             if loss := notes.loss:
                 line(f"{loss}; the page has the verdict when the aggregator has ended")
             show_page(lambda: export_page(pages[0], run_id, folder.path), console)
-            line(f"[dim]{write_report(folder, plan, observed, result, clock=clock)}[/dim]")
+            line(f"[dim]{write_report(folder, result, clock=clock)}[/dim]")
             capture.state.enter(State.DONE)
             if keep is not None:
                 line(f"metrics page: {pages[0]} (until Ctrl-C)")
@@ -295,7 +296,7 @@ def judge_again(
         console.print()
         verdict = verdict_note(folder.run_id, plan, observed, result, unix_ns=clock.unix_ns())
         show_page(lambda: with_notes(folder, [verdict], clock=clock), console)
-        path = write_report(folder, plan, observed, result, clock=clock)
+        path = write_report(folder, result, clock=clock)
         console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
         state.enter(State.DONE)
     return result

@@ -50,12 +50,13 @@ def result_table(result: Result) -> RenderableType:
     )
     faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]
     reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults, *result.unanswered)]
+    why = [Text(line) for line in result.causes.lines] if result.causes else []
     note = f"– (n clusters): not evaluated, as it rests on n moments of the run; {CLUSTERS_MIN} are needed"
     few = [Text(note, style="dim")] if result.too_few_clusters else []
     figures = Table(show_header=False, box=None, padding=(0, 2))
     for name, value in figure_rows(result):
         figures.add_row(name, Text(value))
-    return Group("", head, *reasons, "", _latency_table(result), *few, "", figures)
+    return Group("", head, *reasons, *why, "", _latency_table(result), *few, "", figures)
 
 
 class _Rates:

@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Criterion
-from market_spread.controller.analysis.latency import Boundary
 from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figure_rows, latency_rows
-from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder import Manifest, RunFolder
@@ -22,11 +21,9 @@ from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.metrics_aggregator.http.run_json import Range, as_json, copy_of, data_json
 from market_spread.metrics_aggregator.page import report_file
 
-# However long a run is, its report has no more than this of each series, and so of marks.
+# However long a run is, its report has no more than this of each series.
 POINTS_MAX = 1_200
-MARKS_MAX = 400
 _HISTORY_BYTES_MAX = 256 * 1024 * 1024
-_GC_MS_MIN = 5.0
 _PRESSURE = {
     "waited for CPU": "pressure_cpu_share", "for disk": "pressure_io_share", "for memory": "pressure_memory_share",
     "throttled": "throttled_share", "stolen": "cpus_stolen",
@@ -45,33 +42,31 @@ _VERSIONS = (
 )  # fmt: skip
 
 
-def page(folder: RunFolder, result: Result, boundaries: tuple[Boundary, ...], *, clock: Clock) -> str:
-    """The page, of the result, the timeline, the manifest, and what the processes pushed."""
+def write_report(folder: RunFolder, result: Result, *, clock: Clock) -> Path:
+    """The report as one file: the result, the timeline, the manifest, and what the processes pushed.
+
+    OSError if it cannot be written.
+    """
     timeline = Timeline.read(folder.timeline)
     components = sorted({component for component, name in timeline.names if name == "cpus"} - {"machine"})
-    pauses = [
-        (component, end_unix_ms, round(duration_ms, 1))
-        for component in ("job", "broker")
-        for end_unix_ms, duration_ms in jvm_pauses.read(folder.logs / f"{component}.gc.log")
-        if duration_ms >= _GC_MS_MIN
-    ]
+    events = result.causes.events if result.causes else ()
     facts = {
         "result": json.loads(result.to_json()),
         "outcome": result.outcome,
         "manifest": {"sections": manifest.sections if (manifest := manifest_of(folder)) else {}},
         "latencies": [LATENCY_HEAD, *latency_rows(result, decimals=2)],
         "clusters_min": CLUSTERS_MIN,
-        "anomalies": anomalies(result, timeline),
+        "anomalies": anomalies(result),
         "boundaries": [
-            {"begin_ms": each.begin_us / 1000, "gap_ms": round(each.gap_us / 1000)} for each in boundaries[:MARKS_MAX]
+            {"begin_ms": it.begin_unix_ms, "gap_ms": round(it.duration_ms)} for it in events if it.kind == "boundary"
         ],
-        "gc": sorted(pauses, key=lambda pause: -pause[2])[:MARKS_MAX],
+        "gc": [(it.text, it.begin_unix_ms, round(it.duration_ms, 1)) for it in events if it.kind == "gc"],
         "charts": {
             "cpus": _chart(timeline, {"machine": ("machine", "cpus"), **{name: (name, "cpus") for name in components}}),
             "pressure": _chart(timeline, {title: ("machine", name) for title, name in _PRESSURE.items()}),
         },
     }
-    return report_file(as_json(facts), pushed(folder, clock))
+    return write_whole(folder.report, report_file(as_json(facts), pushed(folder, clock)))
 
 
 def pushed(folder: RunFolder, clock: Clock) -> str | None:
@@ -100,8 +95,8 @@ def _chart(timeline: Timeline, lines: dict[str, tuple[str, str]]) -> dict[str, A
     return {"lines": list(known), "width_s": width, "rows": rows}
 
 
-def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timeline) -> str:
-    """The document, from the result, the manifest and the timeline."""
+def markdown(folder: RunFolder, plan: RunPlan, result: Result) -> str:
+    """The document, from the result and the manifest."""
     manifest = manifest_of(folder)
     steps = [f"{step['name']} {step['duration_s']:.1f} s" for step in result.steps if step["duration_s"] is not None]
     source, command = plan.origin.get("source"), "market-spread run workload.yaml"
@@ -111,6 +106,7 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timelin
     parts = [
         f"# Run {result.run_id}",
         f"**{result.outcome}**" + "".join(f"\n* {reason}" for reason in result.reasons),
+        "\n".join(f"* {line}" for line in result.causes.lines) if result.causes else "",
         "## Purpose",
         plan.workload.purpose or f"The workload `{result.workload}`; it states no purpose.",
         "## Commands",
@@ -125,7 +121,7 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timelin
         f"{CLUSTERS_MIN} clusters of time that it lies in; `result.json` has what was observed.",
         markdown_table(("figure", ""), figure_rows(result)),
         "## Out of the ordinary",
-        "\n".join(f"* {each}" for each in anomalies(result, timeline)) or "Nothing.",
+        "\n".join(f"* {each}" for each in anomalies(result)) or "Nothing.",
         "## Machine",
         _facts(manifest, _MACHINE),
         "## Versions",
@@ -135,7 +131,7 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result, timeline: Timelin
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def anomalies(result: Result, timeline: Timeline) -> list[str]:
+def anomalies(result: Result) -> list[str]:
     """What a reader of the figures should know besides the verdicts."""
     found = [
         each["text"]
@@ -143,20 +139,8 @@ def anomalies(result: Result, timeline: Timeline) -> list[str]:
         for each in assessment["evidence"]
         if each["holds"] is False or (each["check"] in _SAID and each["holds"] is None and each["value"] is not None)
     ]
-    found += result.unanswered
-    if result.negative_latencies:
-        found.append(f"{result.negative_latencies} latencies were below 0: a clock was moved")
-    if result.job_restarts:
-        found.append(f"the job was started again {result.job_restarts} times")
-    if result.resumed:
-        found.append(f"the run was resumed {result.resumed} times")
-    for component in ("job", "broker"):
-        pauses = timeline.series(component, "gc_pause_ms")
-        if len(pauses) and (longest_ms := pauses.values.max()) > 100:
-            at = datetime.fromtimestamp(int(pauses.unix_s[pauses.values.argmax()]), UTC)
-            told = f"collected for {longest_ms:.0f} ms within a second, at {at:%H:%M:%S} UTC"
-            found.append(f"the {component}'s JVM {told}")
-    return found
+    counts = {"restarts": result.job_restarts, "resumes": result.resumed, "latencies < 0": result.negative_latencies}
+    return [*found, *result.unanswered, *(f"{what}: {count}" for what, count in counts.items() if count)]
 
 
 def _verdict(name: str, result: Result) -> str:

@@ -130,7 +130,11 @@ def test_driver_and_executors_are_where_a_checkpoint_of_one_node_is() -> None:
 
 def test_a_shared_checkpoint_lets_executors_spread() -> None:
     spread = rendered(
-        C4, job__checkpoint__accessMode="ReadWriteMany", job__executors__onePerNode=True, job__executors__count=4
+        C4,
+        job__checkpoint__accessMode="ReadWriteMany",
+        job__checkpoint__storageClass="efs",
+        job__executors__onePerNode=True,
+        job__executors__count=4,
     )
 
     affinity = pod(spread, "executor").spec["affinity"]

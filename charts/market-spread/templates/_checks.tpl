@@ -1,7 +1,7 @@
 {{/* What cannot work together is refused before anything is installed: a sentence for each, with the value and the remedy. */}}
 {{- define "market-spread.checks" -}}
 {{- $problems := list }}
-{{- range list "pinned" "node" "checkpoint" "volumes" "job" "pipeline" "kafka" "realtime" "name" }}
+{{- range list "pinned" "node" "fit" "checkpoint" "volumes" "job" "pipeline" "kafka" "realtime" "name" "addresses" "folders" "scheduling" "sizes" "images" "properties" "runs" }}
 {{- range include (printf "market-spread.checks.%s" .) $ | fromYamlArray }}
 {{- $problems = append $problems . }}
 {{- end }}
@@ -52,6 +52,66 @@
 - {{ printf "%s is pinned and has no pool, so it may come to a node that gives no exclusive CPUs; set %s.pool" .name .name | quote }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* 500m, 0.5 or 2 CPUs in thousandths; nothing is 0. */}}
+{{- define "market-spread.milliCpus" -}}
+{{- if not . }}0{{ else if hasSuffix "m" . }}{{ trimSuffix "m" . }}{{ else }}{{ mulf (float64 .) 1000 | int }}{{ end }}
+{{- end }}
+
+{{/* What pods of a pool request must fit on its nodes, whether they are pinned or not; nodes of no pool are not known. */}}
+{{- define "market-spread.checks.fit" -}}
+{{- $nodes := .Values.nodes }}
+{{- $free := mul 1000 (sub (sub $nodes.cpus $nodes.reservedCpus) $nodes.daemonSetCpus) | int }}
+{{- $freeMi := mul $nodes.numaNodes (include "market-spread.mebibytes" $nodes.memoryPerNumaNode | int) | int }}
+{{- $job := .Values.job }}
+{{- $executorMi := add (include "market-spread.mebibytes" $job.executors.heap) (include "market-spread.mebibytes" $job.executors.memoryOverhead) }}
+{{- $pods := dict }}
+{{- range $name, $pod := dict "sender" .Values.sender "receiver" .Values.receiver "metricsAggregator" .Values.metricsAggregator "job.driver" $job.driver "kafka" .Values.kafka }}
+{{- $_ := set $pods $name (dict "pool" $pod.pool "cpu" $pod.cpu "mi" (include "market-spread.mebibytes" $pod.memory | int) "memory" (printf "%s.memory=%s" $name $pod.memory) "count" (eq $name "sender" | ternary ($pod.replicas | default 1) 1)) }}
+{{- end }}
+{{- $_ := set $pods "job.executors" (dict "pool" $job.executors.pool "cpu" $job.executors.cpu "mi" (int $executorMi) "memory" (printf "job.executors.heap=%s with memoryOverhead=%s" $job.executors.heap $job.executors.memoryOverhead) "count" (mul $job.executors.count $job.replicas)) }}
+{{- if .Values.kafka.external.bootstrap }}{{ $_ := unset $pods "kafka" }}{{ end }}
+{{- range $name, $pod := $pods }}
+{{- $milli := include "market-spread.milliCpus" $pod.cpu | int }}
+{{- if and $pod.pool (gt $milli $free) }}
+- {{ printf "%s.cpu=%s, and a node of pool %s has %d for pods (nodes.cpus - reservedCpus - daemonSetCpus), so it would stay Pending; use fewer" $name $pod.cpu $pod.pool (div $free 1000) | quote }}
+{{- end }}
+{{- if and $pod.pool (gt (int $pod.mi) $freeMi) }}
+- {{ printf "%s, and a node of pool %s has %dMi (nodes.numaNodes x memoryPerNumaNode), so it would stay Pending; use less" $pod.memory $pod.pool $freeMi | quote }}
+{{- end }}
+{{- end }}
+{{- $groups := list (list "sender" "receiver" "metricsAggregator") }}
+{{- if include "market-spread.checkpointNode" . }}{{ $groups = append $groups (list "job.driver" "job.executors") }}{{ end }}
+{{- range $names := $groups }}
+{{- $pool := (get $pods (first $names)).pool }}
+{{- $milli := 0 }}
+{{- $mi := 0 }}
+{{- range $names }}
+{{- $pod := get $pods . }}
+{{- if eq $pod.pool $pool }}
+{{- $count := ternary (mul $job.replicas 1) $pod.count (eq . "job.driver") }}
+{{- $milli = add $milli (mul $count (include "market-spread.milliCpus" $pod.cpu | int)) }}
+{{- $mi = add $mi (mul $count $pod.mi) }}
+{{- end }}
+{{- end }}
+{{- if and $pool (gt (int $milli) $free) }}
+- {{ printf "%s in pool %s share a node, request %dm CPUs (%s), and it has %dm (nodes.cpus - reservedCpus - daemonSetCpus); use fewer" (join " and " $names) $pool (int $milli) (include "market-spread.requests" (dict "pods" $pods "names" $names)) $free | quote }}
+{{- end }}
+{{- if and $pool (gt (int $mi) $freeMi) }}
+- {{ printf "%s in pool %s share a node, take %dMi, and it has %dMi (nodes.numaNodes x memoryPerNumaNode); use less" (join " and " $names) $pool (int $mi) $freeMi | quote }}
+{{- end }}
+{{- end }}
+{{- if or (mod $nodes.cpus $nodes.numaNodes) (mod $nodes.reservedCpus $nodes.numaNodes) }}
+- {{ printf "nodes.cpus=%d and nodes.reservedCpus=%d are not spread evenly over nodes.numaNodes=%d; correct them" (int $nodes.cpus) (int $nodes.reservedCpus) (int $nodes.numaNodes) | quote }}
+{{- end }}
+{{- end }}
+
+{{/* What each of them requests, by name: (pods, names). */}}
+{{- define "market-spread.requests" -}}
+{{- $said := list }}
+{{- range .names }}{{ $said = append $said (printf "%s.cpu=%s" . ((get $.pods .).cpu | default "0")) }}{{ end }}
+{{- join ", " $said }}
 {{- end }}
 
 {{/* What is bound to one node together must fit on it. */}}

@@ -25,7 +25,7 @@ from tests.charts.catalog import (
     run_helm,
     try_rendering,
 )
-from tests.charts.pods import executor_manifest
+from tests.charts.pods import executor_manifests
 
 OLDEST, NEWEST = 33, int(kubernetes_validate.latest_version().split(".")[1])
 VERSIONS = [f"1.{minor}" for minor in range(OLDEST, NEWEST + 1)]
@@ -59,8 +59,7 @@ def test_the_newest_known_schemas_are_used() -> None:
 def test_objects_are_valid(profile: Profile, version: str) -> None:
     objects = [found for found in rendered(profile).objects if not is_custom(found)]
 
-    executor = executor_manifest(rendered(profile))
-    for found in [*objects, *([executor] if executor else [])]:
+    for found in [*objects, *executor_manifests(rendered(profile))]:
         try:
             valid(json.dumps(found, sort_keys=True), version)
         except kubernetes_validate.ValidationError as error:

@@ -34,7 +34,26 @@ CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
     (C4, {"job.executors.pool": ""}, "job.executors is pinned and has no pool"),
     (C4, {"sender.replicas": 4}, "sender and receiver, which share a node, need 18 exclusive CPUs, and a node has 15"),
     (C4, {"job.executors.count": 3}, "on the one node of a ReadWriteOnce checkpoint, need 21 exclusive CPUs"),
-    (C4, {"job.replicas": 2}, "on the one node of a ReadWriteOnce checkpoint, need 28 exclusive CPUs"),
+    (
+        C4,
+        {"job.replicas": 2, "job.spread": "none"},
+        "on the one node of a ReadWriteOnce checkpoint, need 28 exclusive CPUs",
+    ),
+    (
+        DEFAULT,
+        {
+            "job.checkpoint.kind": "hostPath",
+            "job.checkpoint.hostPath": "/data/x",
+            "job.executors.count": 2,
+            "job.executors.onePerNode": True,
+        },
+        "job.checkpoint of hostPath with executors on several nodes (job.executors.onePerNode): only one node could",
+    ),
+    (
+        DEFAULT,
+        {"job.replicas": 2, "job.checkpoint.kind": "existingClaim", "job.checkpoint.existingClaim": "x"},
+        "job.replicas=2 on several nodes (job.spread=node) with job.checkpoint.kind=existingClaim, which is",
+    ),
     (C4, {"nodes.reservedCpus": 17}, "nodes.cpus=18 leaves nothing after reservedCpus=17 and daemonSetCpus=1"),
     (CI, {"nodes.strictCpuReservation": True}, 'does not start again ("default cpuset cannot be empty")'),
     (

@@ -53,6 +53,9 @@
 {{- if and $volume.storageClass (ne $volume.kind "claim") }}
 - {{ printf "%s.storageClass=%s is of no use with kind=%s; use kind=claim or leave it empty" $name $volume.storageClass $volume.kind | quote }}
 {{- end }}
+{{- if and $volume.keep (ne $volume.kind "claim") }}
+- {{ printf "%s.keep=true is of no use with kind=%s, which the chart never removes; leave it false" $name $volume.kind | quote }}
+{{- end }}
 {{- if and (ne $volume.accessMode "ReadWriteOnce") (not (has $volume.kind (list "claim" "existingClaim"))) }}
 - {{ printf "%s.accessMode=%s is of no use with kind=%s; use a claim, or leave ReadWriteOnce" $name $volume.accessMode $volume.kind | quote }}
 {{- end }}

@@ -243,6 +243,18 @@ def test_a_value_of_the_wrong_type_is_refused_everywhere(chart: Path) -> None:
         assert not validator.is_valid(placed(values, path, None)), path
 
 
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_an_earlier_releases_values_render(chart: Path, tmp_path: Path) -> None:
+    """As `helm upgrade --reuse-values` does it: keys that are new since then are nowhere."""
+    earlier = Path(__file__).parent / "earlier" / f"{chart.name}.yaml"
+    copied = shutil.copytree(chart, tmp_path / chart.name)
+    shutil.copy(earlier, copied / "values.yaml")
+
+    ended = run_helm("template", "x", copied, "--kube-version", KUBERNETES, *Profile(chart.name).arguments)
+
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_charts_without_defaults_say_what_is_missing() -> None:
     for chart in CHOSEN:
         ended = run_helm("template", "x", Profile(chart).folder, "--kube-version", KUBERNETES)

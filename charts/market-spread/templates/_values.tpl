@@ -112,6 +112,34 @@
 {{- end }}
 {{- end }}
 
+{{/* Labels, annotations and variables that are the chart's or the platform's own. */}}
+{{- define "market-spread.checks.extensions" -}}
+{{- range $label, $value := .Values.podLabels }}
+{{- if regexMatch "^((app|apps|statefulset|batch)[.]kubernetes[.]io/.*|helm[.]sh/.*|market-spread[.]io/.*|spark-.*|controller-revision-hash|job-name)$" $label }}
+- {{ printf "podLabels has %s=%s, which the chart or Kubernetes sets itself; leave it out" $label $value | quote }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := .Values.podAnnotations }}
+{{- if regexMatch "^(helm[.]sh/.*|checksum/.*)$" $name }}
+- {{ printf "podAnnotations has %s=%s, which the chart sets itself; leave it out" $name $value | quote }}
+{{- end }}
+{{- end }}
+{{- $named := dict }}
+{{- range .Values.extraEnv }}
+{{- if regexMatch "^(MARKET_SPREAD_.*|PYTHONPATH|PYTHONHOME|PATH|HOME|HOSTNAME|KAFKA_.*|SPARK_.*|LOG_DIR|EXTRA_ARGS)$" .name }}
+- {{ printf "extraEnv has %s=%s, which the chart or the image sets itself; leave it out" .name .value | quote }}
+{{- end }}
+{{- if hasKey $named .name }}
+- {{ printf "extraEnv has %s twice (%s); name it once" .name .value | quote }}
+{{- end }}
+{{- $_ := set $named .name true }}
+{{- end }}
+{{- $spread := .Values.job.executors.spread | default "none" }}
+{{- if and (ne $spread "none") (include "market-spread.checkpointNode" .) }}
+- {{ printf "job.executors.spread=%s with a checkpoint that one node can write; use ReadWriteMany, or none" $spread | quote }}
+{{- end }}
+{{- end }}
+
 {{/* What the programs need to start at all. */}}
 {{- define "market-spread.checks.sizes" -}}
 {{- range $name, $memory := dict "sender" .Values.sender.memory "receiver" .Values.receiver.memory "metricsAggregator" .Values.metricsAggregator.memory }}

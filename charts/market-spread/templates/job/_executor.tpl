@@ -15,6 +15,13 @@ metadata:
   labels:
     {{- include "market-spread.labels" (dict "root" . "component" "executor") | nindent 4 }}
     market-spread.io/replica: {{ .replica | quote }}
+    {{- with .Values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .Values.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   {{- include "market-spread.podBasics" (dict "root" .) | nindent 2 }}
   {{- include "market-spread.podSecurity" dict | nindent 2 }}
@@ -31,6 +38,17 @@ spec:
   {{- end }}
   {{- $nodes := printf "%s\n%s" $together (include "market-spread.antiAffinity" $apart) | trim }}
   {{- include "market-spread.placement" (dict "root" . "pool" $executors.pool "affinity" $nodes) | nindent 2 }}
+  {{- $spread := $executors.spread | default "none" }}
+  {{- if ne $spread "none" }}
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: {{ eq $spread "zone" | ternary "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector:
+        matchLabels:
+          {{- include "market-spread.selector" (dict "root" . "component" "executor") | nindent 10 }}
+          market-spread.io/replica: {{ .replica | quote }}
+  {{- end }}
   containers:
     - name: executor
       env:

@@ -145,7 +145,7 @@ def test_a_shared_checkpoint_lets_executors_spread() -> None:
     assert term["labelSelector"]["matchLabels"]["app.kubernetes.io/component"] == "executor"
 
 
-PAIR = {"job__replicas": 2}
+PAIR: dict[str, Any] = {"job__replicas": 2}
 
 
 def apart_from(term: dict[str, Any]) -> tuple[str, str, str | None]:
@@ -206,7 +206,7 @@ def test_a_pair_on_one_machine_and_a_lone_job_are_not_kept_apart() -> None:
 
 
 def test_a_folder_of_a_node_holds_driver_and_executors_there_unless_it_is_shared() -> None:
-    folder = {"job__checkpoint__kind": "hostPath", "job__checkpoint__hostPath": "/data/x"}
+    folder: dict[str, Any] = {"job__checkpoint__kind": "hostPath", "job__checkpoint__hostPath": "/data/x"}
 
     for component in ("job", "executor"):
         assert "podAffinity" in pod(rendered(DEFAULT, **folder), component).spec["affinity"]
@@ -214,7 +214,11 @@ def test_a_folder_of_a_node_holds_driver_and_executors_there_unless_it_is_shared
 
 
 def test_claims_stay_if_asked_for() -> None:
-    kept = {"receiver__ledgers__kind": "claim", "receiver__ledgers__keep": True, "job__checkpoint__keep": True}
+    kept: dict[str, Any] = {
+        "receiver__ledgers__kind": "claim",
+        "receiver__ledgers__keep": True,
+        "job__checkpoint__keep": True,
+    }
 
     claims = {
         found["metadata"]["name"]: found["metadata"] for found in rendered(DEFAULT, **kept).of("PersistentVolumeClaim")

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from market_spread.controller.plan.workload import Workload
-from tests.charts.catalog import DEFAULT, ROOT, Profile, rendered, try_rendering
+from tests.charts.catalog import CHARTS, DEFAULT, ROOT, Profile, rendered, try_rendering
+from tests.charts.readme import readme
 
 CORPUS: dict[str, dict[str, list[dict[str, Any]]]] = yaml.safe_load(
     (Path(__file__).parent / "values_corpus.yaml").read_text()
@@ -68,3 +69,17 @@ def test_the_keys_of_a_workload_are_those_of_the_code() -> None:
 
     known = line.split("(list ")[1].split(")")[0].replace('"', "").split()
     assert known == [field.name for field in fields(Workload)]
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_readmes_are_fresh(chart: Path) -> None:
+    assert (chart / "README.md").read_text() == readme(chart), "make generated"
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_readmes_say_of_every_value_what_it_takes(chart: Path) -> None:
+    rows = [line.split(" | ") for line in (chart / "README.md").read_text().splitlines() if line.startswith("| `")]
+
+    assert len(rows) >= 9
+    for row in rows:
+        assert all(cell.strip(" |") for cell in row), row

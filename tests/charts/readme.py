@@ -19,8 +19,8 @@ HEAD = """\
 {description}.
 
 Written by `make generated` from `values.yaml` and `values.schema.json`; a test proves it fresh.
-[docs/kubernetes.md](../../docs/kubernetes.md) says how the charts are used. A key that is not here is refused, and so is a
-value that cannot work.
+[docs/kubernetes.md](../../docs/kubernetes.md) says how the charts are used. A key that is not here is
+refused, and so is a value that cannot work.
 
 It needs Kubernetes {kubernetes}{more}.
 
@@ -97,7 +97,8 @@ def takes(part: Object, schema: Object) -> str:
     if "enum" in part:
         return "one of " + ", ".join(f"`{json.dumps(each)}`" for each in part["enum"])
     if "oneOf" in part or "allOf" in part:
-        found = [takes(resolved(each, schema), schema) for each in part.get("oneOf", part.get("allOf", []))]
+        listed: list[Object] = part["oneOf"] if "oneOf" in part else part["allOf"]
+        found = [takes(resolved(each, schema), schema) for each in listed]
         return (" or " if "oneOf" in part else ", ").join(filter(None, found))
     kind: Any = part.get("type", "")
     words = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "mapping"}

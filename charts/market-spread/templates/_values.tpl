@@ -88,6 +88,9 @@
 {{- if and .value $exists }}
 - {{ printf "tolerations has %s: operator Exists takes no value; leave it out, or use Equal" $said | quote }}
 {{- end }}
+{{- if and (eq (.key | default "") "market-spread.io/host-tuning") (include "market-spread.pinnedPods" $ | trim) }}
+- {{ printf "tolerations has %s, the taint of nodes that are not tuned yet, and pods are pinned; leave it out, or use hostTuning.enabled=false of charts/node-pools" $said | quote }}
+{{- end }}
 {{- if and (hasKey . "tolerationSeconds") (ne (.effect | default "") "NoExecute") }}
 - {{ printf "tolerations has %s: tolerationSeconds are of the effect NoExecute alone; leave them out, or name that effect" $said | quote }}
 {{- end }}

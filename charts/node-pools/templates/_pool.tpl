@@ -145,6 +145,9 @@ spec:
 - {{ printf "instance.type=%s with instance.cores=%d; an %s has %d cores, or %d if it has no SMT" $instance.type $cores $size (mul 2 $times) (mul 4 $times) | quote }}
 {{- end }}
 {{- end }}
+{{- if eq $instance.capacityType "reserved" }}
+- "instance.capacityType=reserved: the node classes select no reservation, so no node would come; use on-demand, which takes open reservations first"
+{{- end }}
 {{- if mod $cores $numaNodes }}
 - {{ printf "instance.cores=%d are not spread evenly over instance.numaNodes=%d; correct them" $cores $numaNodes | quote }}
 {{- else }}

@@ -66,6 +66,23 @@ def test_objects_are_valid(profile: Profile, version: str) -> None:
             pytest.fail(f"{found['kind']} {found['metadata']['name']}: {error.message}", pytrace=False)
 
 
+def test_objects_of_a_pair_with_all_that_a_platform_adds_are_valid() -> None:
+    made = rendered(
+        MARKET_SPREAD[0],
+        job__replicas=2,
+        job__executors__spread="zone",
+        job__checkpoint__accessMode="ReadWriteMany",
+        job__checkpoint__storageClass="efs",
+        podLabels={"team": "a"},
+        podAnnotations={"example.com/team": "a b"},
+        serviceAccountAnnotations={"example.com/role": "a/b"},
+        extraEnv=[{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+    )
+
+    for found in [*made.objects, *executor_manifests(made)]:
+        assert valid(json.dumps(found, sort_keys=True), VERSIONS[-1])
+
+
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 def test_objects_of_operators_are_valid(profile: Profile) -> None:
     for found in rendered(profile).objects:

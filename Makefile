@@ -37,8 +37,9 @@ proto: $(READY)  ## Generate the stubs from proto/
 ui: $(READY)  ## Build what the web page runs from services/metrics_ui
 	@.ci/ui build
 
-generated: $(READY)  ## Write the dashboards and the pages metrics, workloads and environment from code
+generated: $(READY)  ## Write the dashboards, the pages metrics, workloads and environment, and the READMEs of charts
 	@$(BIN)/python charts/monitoring/generator
+	@$(BIN)/python -m tests.charts.readme
 
 lock: $(READY)  ## Write the lock files from requirements/dev.in and what the images' Dockerfiles copy
 	@.ci/lock

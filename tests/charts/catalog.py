@@ -17,6 +17,8 @@ CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml"))
 NAMESPACE = "spread"
 KUBERNETES = "1.35.0"
 OPERATOR = "monitoring.coreos.com/v1"
+# Released Karpenters whose definitions are kept in the folder karpenter, the older first.
+KARPENTER = ("v1.14.3", "v1.15.2")
 # What a person must choose, since no default can be right.
 CHOSEN: Mapping[str, Mapping[str, str]] = {"node-pools": {"cluster.name": "spread", "cluster.role": "spread-nodes"}}
 
@@ -117,6 +119,15 @@ def _rendered(profile: Profile, release: str, values_json: str, kubernetes: str)
         [found for found in yaml.load_all(ended.stdout, yaml.CSafeLoader) if found] if not ended.returncode else []
     )
     return Rendered(ended.returncode, ended.stderr, tuple(objects))
+
+
+@cache
+def karpenter_schema(version: str, kind: str) -> Object:
+    """The schema of a kind in the definition that a release of Karpenter installs."""
+    definition = yaml.safe_load((Path(__file__).parent / "karpenter" / version / f"{kind}.yaml").read_text())
+    (found,) = definition["spec"]["versions"]
+    schema: Object = found["schema"]["openAPIV3Schema"]
+    return schema
 
 
 def run_helm(*arguments: object) -> "subprocess.CompletedProcess[str]":

@@ -40,10 +40,11 @@ def pod(rendered: Rendered, component: str) -> MadePod:
     return found
 
 
-def executor_manifest(rendered: Rendered) -> Object | None:
-    """The executors' template with what Spark adds: name, image, arguments, requests and limits; None without one."""
-    for found in rendered.of("ConfigMap", "job"):
-        manifest: Object = yaml.safe_load(found["data"]["pod.yaml"])
+def executor_manifests(rendered: Rendered) -> list[Object]:
+    """The executors' templates with what Spark adds: name, image, arguments, requests and limits; one for each job."""
+    made: list[Object] = []
+    for text in [text for found in rendered.of("ConfigMap", "job") for text in found["data"].values()]:
+        manifest: Object = yaml.safe_load(text)
         driver = rendered.one("StatefulSet", "job")["spec"]["template"]["spec"]["containers"][0]
         told = {entry["name"].removeprefix("MARKET_SPREAD_"): entry.get("value") for entry in driver["env"]}
         memory = f"{_mebibytes(told['EXECUTOR_MEMORY']) + _mebibytes(told['EXECUTOR_MEMORY_OVERHEAD'])}Mi"
@@ -55,8 +56,8 @@ def executor_manifest(rendered: Rendered) -> Object | None:
             "args": ["executor"],
             "resources": {"requests": resources, "limits": resources},
         }
-        return manifest
-    return None
+        made.append(manifest)
+    return made
 
 
 def selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
@@ -79,8 +80,7 @@ def _of_objects(rendered: Rendered) -> Iterator[MadePod]:
 
 
 def _executors(rendered: Rendered) -> Iterator[MadePod]:
-    manifest = executor_manifest(rendered)
-    if manifest is not None:
+    for manifest in executor_manifests(rendered):
         yield MadePod("Spark", manifest["metadata"]["labels"], manifest["spec"])
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.charts.catalog import PROFILES, Object, component_of, rendered
-from tests.charts.pods import executor_manifest
+from tests.charts.pods import executor_manifests
 from tests.charts.programs import checkov
 
 REASONS: dict[str, dict[str, str]] = yaml.safe_load((Path(__file__).parent / "checkov.yaml").read_text())
@@ -37,8 +37,7 @@ def findings(folder: Path) -> list[Finding]:
     components: dict[str, str] = {}
     for profile in PROFILES:
         path = folder / str(profile).replace("/", "-")
-        executor = executor_manifest(rendered(profile))
-        objects = [*rendered(profile).objects, *([executor] if executor else [])]
+        objects = [*rendered(profile).objects, *executor_manifests(rendered(profile))]
         path.write_text(yaml.dump_all(objects, Dumper=yaml.CSafeDumper))
         for found in objects:
             metadata = found["metadata"]

@@ -118,6 +118,15 @@ def test_the_profile_that_it_is_given_is_the_one_of_the_values(profile: Profile,
     assert {sysctl.name for sysctl in read.applied.sysctls} >= set(given["apply"]["sysctls"])
 
 
+def test_gke_is_not_asked_for_what_its_nodes_cannot_set() -> None:
+    def asked(profile: Profile) -> set[str]:
+        text = rendered(profile, "tuning").one("ConfigMap")["data"]["profile.yaml"]
+        return set(yaml.safe_load(text)["verify"].get("sysctls") or {})
+
+    assert asked(DEFAULT) == {"kernel.numa_balancing"}
+    assert asked(Profile("host-tuning", "values-gke.yaml")) == set()
+
+
 def test_a_changed_profile_replaces_the_pods() -> None:
     def checksum(**values: object) -> str:
         template = rendered(DEFAULT, "tuning", **values).one("DaemonSet")["spec"]["template"]

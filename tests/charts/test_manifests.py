@@ -25,7 +25,7 @@ from tests.charts.catalog import (
     run_helm,
     try_rendering,
 )
-from tests.charts.pods import executor_manifest
+from tests.charts.pods import executor_manifests
 
 OLDEST, NEWEST = 33, int(kubernetes_validate.latest_version().split(".")[1])
 VERSIONS = [f"1.{minor}" for minor in range(OLDEST, NEWEST + 1)]
@@ -59,30 +59,46 @@ def test_the_newest_known_schemas_are_used() -> None:
 def test_objects_are_valid(profile: Profile, version: str) -> None:
     objects = [found for found in rendered(profile).objects if not is_custom(found)]
 
-    executor = executor_manifest(rendered(profile))
-    for found in [*objects, *([executor] if executor else [])]:
+    for found in [*objects, *executor_manifests(rendered(profile))]:
         try:
             valid(json.dumps(found, sort_keys=True), version)
         except kubernetes_validate.ValidationError as error:
             pytest.fail(f"{found['kind']} {found['metadata']['name']}: {error.message}", pytrace=False)
 
 
+def test_objects_of_a_pair_with_all_that_a_platform_adds_are_valid() -> None:
+    made = rendered(
+        MARKET_SPREAD[0],
+        job__replicas=2,
+        job__executors__spread="zone",
+        job__checkpoint__accessMode="ReadWriteMany",
+        job__checkpoint__storageClass="efs",
+        podLabels={"team": "a"},
+        podAnnotations={"example.com/team": "a b"},
+        serviceAccountAnnotations={"example.com/role": "a/b"},
+        extraEnv=[{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+    )
+
+    for found in [*made.objects, *executor_manifests(made)]:
+        assert valid(json.dumps(found, sort_keys=True), VERSIONS[-1])
+
+
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 def test_objects_of_operators_are_valid(profile: Profile) -> None:
     for found in rendered(profile).objects:
-        if is_custom(found):
+        if found["kind"] in SCHEMAS:  # those of Karpenter are looked at in test_node_pools
             jsonschema.validate(found, SCHEMAS[found["kind"]])
 
 
 def test_the_validators_refuse_what_is_misspelt() -> None:
     service = rendered(MARKET_SPREAD[0]).one("Service", "sender")
     misspelt = {**service, "spec": {**service["spec"], "clusterIp": "None"}}
-    pool = rendered(Profile("node-pools")).of("NodePool")[0]
+    monitor = rendered(Profile("monitoring")).of("PodMonitor")[0]
 
     with pytest.raises(kubernetes_validate.ValidationError, match="clusterIp"):
         valid(json.dumps(misspelt), "1.35")
-    with pytest.raises(jsonschema.ValidationError, match="limit"):
-        jsonschema.validate({**pool, "spec": {**pool["spec"], "limit": {}}}, SCHEMAS["NodePool"])
+    with pytest.raises(jsonschema.ValidationError, match="select"):
+        jsonschema.validate({**monitor, "spec": {**monitor["spec"], "select": {}}}, SCHEMAS["PodMonitor"])
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
@@ -242,6 +258,18 @@ def test_a_value_of_the_wrong_type_is_refused_everywhere(chart: Path) -> None:
     for path in paths:
         assert not validator.is_valid(placed(values, path, {"of": {"another": ["type"]}})), path
         assert not validator.is_valid(placed(values, path, None)), path
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_an_earlier_releases_values_render(chart: Path, tmp_path: Path) -> None:
+    """As `helm upgrade --reuse-values` does it: keys that are new since then are nowhere."""
+    earlier = Path(__file__).parent / "earlier" / f"{chart.name}.yaml"
+    copied = shutil.copytree(chart, tmp_path / chart.name)
+    shutil.copy(earlier, copied / "values.yaml")
+
+    ended = run_helm("template", "x", copied, "--kube-version", KUBERNETES, *Profile(chart.name).arguments)
+
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_charts_without_defaults_say_what_is_missing() -> None:

@@ -13,7 +13,7 @@ from market_spread.controller.deploy.local.broker import MESSAGE_BYTES_MAX
 from market_spread.controller.plan.reading import read_workload
 from market_spread.loadgen.market.parameters import REJECTED_SHARE
 from tests.charts.catalog import C4, CI, DEFAULT, MARKET_SPREAD, ROOT, Profile, Rendered, rendered
-from tests.charts.pods import pod, pods, selects
+from tests.charts.pods import executor_manifests, pod, pods, selects
 
 SERVICES = ("sender", "receiver", "metrics-aggregator", "job")
 
@@ -399,6 +399,51 @@ def test_images_are_named_by_registry_and_tag_or_wholly() -> None:
     assert environment(made, "job")["EXECUTOR_IMAGE"] == "registry.example.com/team/market-spread/spark:1.2.3"
     for made_pod in pods(made):
         assert made_pod.spec["imagePullSecrets"] == [{"name": "pull"}], made_pod.maker
+
+
+EXTENSIONS: dict[str, Any] = {
+    "podLabels": {"sidecar.istio.io/inject": "false"},
+    "podAnnotations": {"example.com/owner": "a team"},
+    "serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/x"},
+    "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+    "run__enabled": True,
+    "run__workload": "name: x",
+}
+
+
+def test_a_platform_adds_labels_annotations_and_environment_to_all_pods() -> None:
+    made = rendered(DEFAULT, **EXTENSIONS)
+
+    templates = [
+        found["spec"].get("template", found) if found["kind"] != "Pod" else found
+        for found in made.objects
+        if found["kind"] in ("StatefulSet", "Job", "Pod")
+    ]
+    executor, *_ = executor_manifests(made)
+    assert len(templates) == 5 + 2 + 3
+    for template in [*templates, executor]:
+        assert template["metadata"]["labels"]["sidecar.istio.io/inject"] == "false"
+        assert template["metadata"]["annotations"]["example.com/owner"] == "a team"
+    for found in pods(made):
+        for container in found.spec["containers"] if found.component != "kafka" else []:
+            assert {"name": "HTTPS_PROXY", "value": "http://proxy:3128"} in container["env"], found.maker
+    assert len(made.of("ServiceAccount")) == 3
+    for account in made.of("ServiceAccount"):
+        assert account["metadata"]["annotations"] == EXTENSIONS["serviceAccountAnnotations"]
+    other = rendered(DEFAULT, **{**EXTENSIONS, "podLabels": {}})
+    for component in ("run", "topics"):  # a Job cannot be changed
+        assert other.one("Job", component)["metadata"]["name"] != made.one("Job", component)["metadata"]["name"]
+
+
+def test_executors_are_spread_if_asked_for() -> None:
+    shared = {"job__checkpoint__accessMode": "ReadWriteMany", "job__checkpoint__storageClass": "efs"}
+    (constraint,) = pod(rendered(DEFAULT, job__executors__spread="zone", **shared), "executor").spec[
+        "topologySpreadConstraints"
+    ]
+
+    assert (constraint["topologyKey"], constraint["maxSkew"]) == ("topology.kubernetes.io/zone", 1)
+    assert constraint["labelSelector"]["matchLabels"]["app.kubernetes.io/component"] == "executor"
+    assert "topologySpreadConstraints" not in pod(rendered(DEFAULT, **shared), "executor").spec
 
 
 def test_in_ci_no_image_is_pulled() -> None:

@@ -1,6 +1,7 @@
 """The chart monitoring: the rules and dashboards as they are, and targets that exist."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from market_spread.controller.deploy.local.stack import SCRAPE_INTERVAL_S, write_prometheus
-from tests.charts.catalog import CI, KUBERNETES, NAMESPACE, Profile, rendered, run_helm
+from tests.charts.catalog import CI, KUBERNETES, ROOT, Profile, rendered, run_helm
 from tests.charts.pods import pods, selects
 from tests.unit.monitoring.monitoring_fixtures import DASHBOARDS, RULE_FILES, dashboard, promtool
 
@@ -70,6 +71,16 @@ def test_monitors_find_pods_and_ports_of_the_other_charts() -> None:
         assert {endpoint["port"] for endpoint in monitor["spec"]["podMetricsEndpoints"]} <= ports
 
 
+def test_monitors_look_where_the_page_installs_the_charts() -> None:
+    page = (ROOT / "docs" / "kubernetes.md").read_text()
+    installed = dict(re.findall(r"helm install \S+ charts/(\S+) --namespace (\S+)", page))
+
+    assert set(installed) == {"market-spread", "host-tuning", "node-pools", "monitoring"}
+    assert len(set(installed.values())) > 1
+    for monitor in rendered(MONITORING).of("PodMonitor"):
+        assert monitor["spec"]["namespaceSelector"] == {"any": True}
+
+
 def test_targets_are_read_as_on_a_laptop(tmp_path: Path) -> None:
     configuration = write_prometheus(tmp_path, "a:1", "b:2", ["c:3"])
     laptop = {
@@ -97,7 +108,6 @@ def test_namespaces_are_those_of_the_releases() -> None:
             for found in rendered(MONITORING, **values).of("PodMonitor")
         ]
 
-    assert named() == [[NAMESPACE]] * 4
     assert named(namespaces=["a", "b"]) == [["a", "b"]] * 4
 
 

@@ -10,17 +10,22 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.charts.catalog import C4, ROOT, Object, Profile, rendered
+from tests.charts.catalog import (
+    C4,
+    KARPENTER,
+    KUBERNETES,
+    ROOT,
+    Profile,
+    karpenter_schema,
+    rendered,
+    run_helm,
+)
 from tests.charts.pods import pods
 
 POOLS = Profile("node-pools")
 REFERENCE = Profile("node-pools", "values-c4.8xlarge.yaml")
 NAMES = ("broker", "engine", "load")
-# Karpenter's definitions in full, where they are beside the checkout.
-DEFINITIONS = {
-    "NodePool": ROOT.parent / "shared" / "data" / "karpenter-nodepools.crd.yaml",
-    "EC2NodeClass": ROOT.parent / "shared" / "data" / "karpenter-ec2nodeclasses.crd.yaml",
-}
+KINDS = ("EC2NodeClass", "NodePool")
 
 
 def node_class(pool: str, profile: Profile = POOLS, **values: Any) -> dict[str, Any]:
@@ -38,6 +43,18 @@ def user_data(pool: str, **values: Any) -> dict[str, str]:
     parts = message.get_payload()
     assert isinstance(parts, list)
     return {part.get_content_type(): str(part.get_payload()) for part in parts}  # type: ignore[union-attr]
+
+
+def node_config(pool: str, **values: Any) -> dict[str, Any]:
+    """What the pool's user data says to the machine image."""
+    spec: dict[str, Any] = yaml.safe_load(user_data(pool, **values)["application/node.eks.aws"])["spec"]
+    return spec
+
+
+def kubelet_config(pool: str, **values: Any) -> dict[str, Any]:
+    """The kubelet's settings in it."""
+    config: dict[str, Any] = node_config(pool, **values)["kubelet"]["config"]
+    return config
 
 
 @pytest.mark.parametrize("profile", [POOLS, REFERENCE], ids=str)
@@ -76,7 +93,7 @@ def test_nodes_begin_with_the_taint_of_the_host_tuner() -> None:
 
 @pytest.mark.parametrize("pool", NAMES)
 def test_the_kubelet_gives_exclusive_cpus_of_one_numa_node(pool: str) -> None:
-    kubelet = node_class(pool)["kubelet"]
+    kubelet = kubelet_config(pool)
 
     assert kubelet["cpuManagerPolicy"] == "static"
     assert kubelet["cpuManagerPolicyOptions"] == {"full-pcpus-only": "true"}
@@ -87,9 +104,46 @@ def test_the_kubelet_gives_exclusive_cpus_of_one_numa_node(pool: str) -> None:
     assert kubelet["cpuManagerReconcilePeriod"] == "5s"
 
 
+@pytest.mark.parametrize("pool", NAMES)
+def test_the_cgroups_that_the_image_reserves_are_taken_back(pool: str) -> None:
+    kubelet = kubelet_config(pool)
+
+    assert accepted_by_the_kubelet({**IMAGE, **kubelet})
+    for name in ("kubeReservedCgroup", "systemReservedCgroup"):
+        assert not accepted_by_the_kubelet({**IMAGE, **{key: kubelet[key] for key in kubelet if key != name}})
+
+
+# What EKS's image for Amazon Linux 2023 says to the kubelet before the user's settings are laid over it
+# (awslabs/amazon-eks-ami, nodeadm/internal/kubelet/config.go).
+IMAGE = {"kubeReservedCgroup": "/runtime", "systemReservedCgroup": "/system"}
+
+
+def accepted_by_the_kubelet(settings: dict[str, Any]) -> bool:
+    """Its own rule: reservedSystemCPUs with neither of the cgroups (pkg/kubelet/apis/config/validation)."""
+    return not settings.get("reservedSystemCPUs") or not (
+        settings.get("systemReservedCgroup") or settings.get("kubeReservedCgroup")
+    )
+
+
+@pytest.mark.parametrize("pool", NAMES)
+def test_karpenter_knows_what_the_kubelet_keeps_from_pods(pool: str) -> None:
+    simulated, real = node_class(pool)["kubelet"], kubelet_config(pool)
+
+    assert simulated.pop("maxPods") == 58
+    assert set(simulated) == {"kubeReserved", "systemReserved", "evictionHard"}
+    assert {name: real[name] for name in simulated} == simulated
+
+
+def test_a_pool_is_limited_by_its_nodes() -> None:
+    limits = {pool["metadata"]["name"]: pool["spec"]["limits"] for pool in rendered(POOLS).of("NodePool")}
+
+    nodes = {"engine": "2", "broker": "3", "load": "1"}
+    assert limits == {f"market-spread-{name}": {"nodes": count} for name, count in nodes.items()}
+
+
 @pytest.mark.parametrize("values", [{}, {"kubelet__reservedMemory__kubeMi": 1023}], ids=str)
 def test_memory_reserved_on_numa_nodes_is_what_is_reserved_in_all(values: dict[str, Any]) -> None:
-    kubelet = node_class("engine", **values)["kubelet"]
+    kubelet = kubelet_config("engine", **values)
 
     def mebibytes(text: str) -> int:
         return int(text.removesuffix("Mi"))
@@ -102,7 +156,7 @@ def test_memory_reserved_on_numa_nodes_is_what_is_reserved_in_all(values: dict[s
 
 
 def test_strict_reservation_is_an_option_that_leaves_a_cpu() -> None:
-    kubelet = node_class("engine", kubelet__strictCpuReservation=True, kubelet__pinnedCpus=15)["kubelet"]
+    kubelet = kubelet_config("engine", kubelet__strictCpuReservation=True, kubelet__pinnedCpus=15)
 
     assert kubelet["cpuManagerPolicyOptions"]["strict-cpu-reservation"] == "true"
 
@@ -144,16 +198,13 @@ def test_the_unit_writes_only_where_threads_are_on(state: str, after: str, tmp_p
 
 
 def test_real_time_priorities_are_allowed_on_the_load_pool_if_asked_for() -> None:
-    assert set(user_data("load")) == {"text/x-shellscript"}
+    assert "containerd" not in node_config("load")
 
-    parts = user_data("load", pools__load__realtimePriorityMax=20)
+    runtime = node_config("load", pools__load__realtimePriorityMax=20)["containerd"]
 
-    config = yaml.safe_load(parts["application/node.eks.aws"])
-    limits = {
-        limit["type"]: limit["hard"] for limit in config["spec"]["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]
-    }
+    limits = {limit["type"]: limit["hard"] for limit in runtime["baseRuntimeSpec"]["process"]["rlimits"]}
     assert limits == {"RLIMIT_NOFILE": 1048576, "RLIMIT_RTPRIO": 20}
-    assert set(user_data("engine", pools__load__realtimePriorityMax=20)) == {"text/x-shellscript"}
+    assert "containerd" not in node_config("engine", pools__load__realtimePriorityMax=20)
 
 
 def test_a_pool_can_be_left_out() -> None:
@@ -168,65 +219,95 @@ def test_the_reference_is_in_one_placement_group() -> None:
         assert "placementGroupSelector" not in node_class(pool)
 
 
-def closed(schema: Any) -> Any:
-    """A definition's schema, closed where its keys are fixed."""
-    if isinstance(schema, list):
-        return [closed(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {key: closed(value) for key, value in schema.items() if key != "format"}
-    if (
-        isinstance(made.get("properties"), dict)
-        and "type" in made
-        and not made.get("x-kubernetes-preserve-unknown-fields")
-    ):
-        made["additionalProperties"] = False
-    if made.get("x-kubernetes-int-or-string"):
-        made["type"] = ["integer", "string"]
-    return made
+def dropped(part: Any, schema: dict[str, Any], path: str = "") -> list[str]:
+    """What the API server would drop of an object, silently: the paths of fields that the definition does not know."""
+    if isinstance(part, list):
+        return [found for each in part for found in dropped(each, schema.get("items", {}), f"{path}[]")]
+    if not isinstance(part, dict) or ("properties" not in schema and schema.get("additionalProperties")):
+        return []
+    known = schema.get("properties", {})
+    free = schema.get("x-kubernetes-preserve-unknown-fields", False)
+    return [
+        found
+        for name, value in part.items()
+        for found in (
+            dropped(value, known[name], f"{path}.{name}") if name in known else [] if free else [f"{path}.{name}"]
+        )
+    ]
 
 
-def definition(kind: str) -> Object:
-    """The schema of Karpenter's own definition, or where that is not beside the checkout what we keep of it."""
-    path = DEFINITIONS[kind]
-    if not path.exists():
-        kept: Object = yaml.safe_load((Path(__file__).parent / "schemas" / f"{kind}.yaml").read_text())
-        return kept
-    (version,) = yaml.safe_load(path.read_text())["spec"]["versions"]
-    schema: Object = closed(version["schema"]["openAPIV3Schema"])
-    schema["properties"]["metadata"] = {"type": "object"}
-    return schema
+@pytest.mark.parametrize("version", KARPENTER)
+@pytest.mark.parametrize("profile", [POOLS, REFERENCE], ids=str)
+def test_released_karpenters_take_every_field(profile: Profile, version: str) -> None:
+    made = rendered(profile, pools__load__realtimePriorityMax=20, tags={"team": "x"})
+
+    for kind in KINDS:
+        for found in made.of(kind):
+            bare = {name: value for name, value in found.items() if name != "metadata"}
+            assert dropped(bare, karpenter_schema(version, kind)) == []
+            jsonschema.validate(bare, karpenter_schema(version, kind), cls=jsonschema.Draft7Validator)
 
 
-@pytest.mark.parametrize("kind", DEFINITIONS)
-def test_what_we_keep_of_karpenters_definitions_refuses_what_they_refuse(kind: str) -> None:
-    kept = jsonschema.Draft7Validator(yaml.safe_load((Path(__file__).parent / "schemas" / f"{kind}.yaml").read_text()))
-    full = jsonschema.Draft7Validator(definition(kind))
-    valid = json.dumps(rendered(REFERENCE).of(kind)[0])
+def test_a_field_that_a_release_would_drop_is_found() -> None:
+    oldest, newest = KARPENTER
+    found = rendered(REFERENCE).of("EC2NodeClass")[0]
+    spec = {**found["spec"], "kubelet": {**found["spec"]["kubelet"], "cpuManagerPolicy": "static"}}
+    pinned, misspelt = {"spec": spec}, {"spec": {**found["spec"], "rol": "x", "blockDeviceMappings": [{"ebz": {}}]}}
 
-    broken = [valid.replace(f'"{key}"', f'"{key}s"') for key in ("spec", "template", "taints", "role", "ebs", "alias")]
-    broken += [valid.replace('"WhenEmpty"', '"Empty"'), valid.replace('"100Gi"', '"100GB"')]
-    assert kept.is_valid(json.loads(valid))
-    assert full.is_valid(json.loads(valid))
-    changed = [json.loads(text) for text in broken if text != valid]
-    assert len(changed) >= 3
-    for found in changed:
-        assert not kept.is_valid(found)
-        assert not full.is_valid(found)
+    assert dropped(pinned, karpenter_schema(oldest, "EC2NodeClass")) == [".spec.kubelet.cpuManagerPolicy"]
+    assert dropped(pinned, karpenter_schema(newest, "EC2NodeClass")) == []
+    for version in KARPENTER:
+        assert dropped(misspelt, karpenter_schema(version, "EC2NodeClass")) == [
+            ".spec.blockDeviceMappings[].ebz",
+            ".spec.rol",
+        ]
+
+
+def test_values_that_a_release_refuses_are_found() -> None:
+    pool = rendered(POOLS).of("NodePool")[0]
+    wrong = json.loads(json.dumps(pool).replace('"WhenEmpty"', '"Empty"'))
+
+    for version in KARPENTER:
+        with pytest.raises(jsonschema.ValidationError, match="Empty"):
+            jsonschema.validate(wrong, karpenter_schema(version, "NodePool"), cls=jsonschema.Draft7Validator)
+
+
+def test_the_oldest_karpenter_is_the_one_that_the_page_names() -> None:
+    chart = yaml.safe_load((POOLS.folder / "Chart.yaml").read_text())
+    wanted = chart["annotations"]["market-spread.io/karpenter"].removeprefix(">=").removesuffix(".0")
+
+    assert f"Karpenter {wanted} or newer" in (ROOT / "docs" / "kubernetes.md").read_text()
+    assert all(number(version) >= number(f"v{wanted}") for version in KARPENTER)
+
+
+def number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.removeprefix("v").split(".")))
+
+
+def test_a_cluster_with_an_older_karpenter_is_told_so() -> None:
+    words = ["template", "x", POOLS.folder, "--kube-version", KUBERNETES, *POOLS.arguments]
+
+    old = run_helm(*words, "--api-versions", "karpenter.sh/v1beta1")
+    new = run_helm(*words, "--api-versions", "karpenter.sh/v1beta1", "--api-versions", "karpenter.sh/v1")
+
+    assert "its Karpenter is older than 1.11" in old.stderr
+    assert new.returncode == 0
 
 
 def test_the_documented_nodes_of_eksctl_are_those_of_the_chart() -> None:
     page = (ROOT / "docs" / "kubernetes.md").read_text()
-    (user_data_text,) = [block for block in page.split("```") if block.startswith("text\nMIME-Version")]
-    message = email.message_from_string(user_data_text.removeprefix("text\n"))
-    (part,) = [part for part in message.walk() if not part.is_multipart()]
+    (text,) = [block for block in page.split("```") if block.startswith("text\nMIME-Version")]
+    message = email.message_from_string(text.removeprefix("text\n"))
+    documented = {
+        part.get_content_type(): str(part.get_payload()) for part in message.walk() if not part.is_multipart()
+    }
+    made = user_data("engine")
 
-    documented = yaml.safe_load(str(part.get_payload()))["spec"]["kubelet"]
-
-    kubelet = dict(node_class("engine")["kubelet"])
-    del kubelet["maxPods"]  # EKS knows it for its own node groups
-    assert documented["config"] == kubelet
-    (taints,) = documented["flags"]
+    assert documented["text/x-shellscript"].strip() == made["text/x-shellscript"].strip()
+    assert set(documented) == set(made)
+    spec = yaml.safe_load(documented["application/node.eks.aws"])["spec"]
+    (taints,) = spec["kubelet"].pop("flags")
+    assert spec == node_config("engine")
     template = rendered(POOLS).of("NodePool")[1]["spec"]["template"]["spec"]
     expected = [
         f"{taint['key']}={taint['value']}:{taint['effect']}"

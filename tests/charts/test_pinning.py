@@ -1,5 +1,7 @@
 """Pinned pods get exclusive CPUs, on nodes that give them, and are not ready before."""
 
+from typing import Any
+
 import pytest
 
 from tests.charts.catalog import C4, CI, DEFAULT, Profile, rendered
@@ -130,13 +132,102 @@ def test_driver_and_executors_are_where_a_checkpoint_of_one_node_is() -> None:
 
 def test_a_shared_checkpoint_lets_executors_spread() -> None:
     spread = rendered(
-        C4, job__checkpoint__accessMode="ReadWriteMany", job__executors__onePerNode=True, job__executors__count=4
+        C4,
+        job__checkpoint__accessMode="ReadWriteMany",
+        job__checkpoint__storageClass="efs",
+        job__executors__onePerNode=True,
+        job__executors__count=4,
     )
 
     affinity = pod(spread, "executor").spec["affinity"]
     assert "podAffinity" not in affinity
     (term,) = affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert term["labelSelector"]["matchLabels"]["app.kubernetes.io/component"] == "executor"
+
+
+PAIR: dict[str, Any] = {"job__replicas": 2}
+
+
+def apart_from(term: dict[str, Any]) -> tuple[str, str, str | None]:
+    """Where a term of an anti-affinity forbids to be: by which key, beside which component, of which job."""
+    labels = term["labelSelector"]["matchLabels"]
+    number = labels.get("apps.kubernetes.io/pod-index", labels.get("market-spread.io/replica"))
+    return term["topologyKey"].rpartition("/")[2], labels["app.kubernetes.io/component"], number
+
+
+@pytest.mark.parametrize(("spread", "key"), [("node", "hostname"), ("zone", "zone")])
+def test_the_jobs_of_a_pair_are_apart_with_their_executors(spread: str, key: str) -> None:
+    made = rendered(C4, job__spread=spread, **PAIR)
+
+    rule = "requiredDuringSchedulingIgnoredDuringExecution"
+    driver = pod(made, "job").spec["affinity"]
+    assert "podAffinity" not in driver
+    assert [apart_from(term) for term in driver["podAntiAffinity"][rule]] == [(key, "job", None)]
+    executors = [found for found in pods(made) if found.component == "executor"]
+    assert [found.labels["market-spread.io/replica"] for found in executors] == ["0", "1"]
+    for number, found in enumerate(executors):
+        other = str(1 - number)
+        forbidden = [apart_from(term) for term in found.spec["affinity"]["podAntiAffinity"][rule]]
+        assert forbidden == [(key, "job", other), (key, "executor", other)]
+        (beside,) = found.spec["affinity"]["podAffinity"][rule]
+        assert beside["topologyKey"] == "kubernetes.io/hostname"
+        assert beside["labelSelector"]["matchLabels"]["apps.kubernetes.io/pod-index"] == str(number)
+
+
+def test_each_job_of_a_pair_has_a_claim_that_its_executors_share() -> None:
+    made = rendered(DEFAULT, job__checkpoint__keep=True, **PAIR)
+    drivers = made.one("StatefulSet", "job")
+
+    (claim,) = drivers["spec"]["volumeClaimTemplates"]
+    assert drivers["spec"]["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Retain", "whenScaled": "Retain"}
+    name = f"{claim['metadata']['name']}-{drivers['metadata']['name']}"
+    mounted = [
+        volume["persistentVolumeClaim"]["claimName"]
+        for found in pods(made)
+        if found.component == "executor"
+        for volume in found.spec["volumes"]
+        if volume["name"] == "checkpoint"
+    ]
+    assert mounted == [f"{name}-0", f"{name}-1"]
+    assert "market-spread-checkpoint" not in {found["metadata"]["name"] for found in made.objects}
+    assert "checkpoint" not in {volume["name"] for volume in drivers["spec"]["template"]["spec"]["volumes"]}
+    templates = {entry["name"]: entry.get("value") for entry in pod(made, "job").spec["containers"][0]["env"]}
+    assert (
+        templates["MARKET_SPREAD_EXECUTOR_TEMPLATE"] == "/etc/market-spread/executor/pod-$(MARKET_SPREAD_REPLICA).yaml"
+    )
+    (configuration,) = [found for found in made.of("ConfigMap", "job") if "pod-0.yaml" in found["data"]]
+    assert set(configuration["data"]) == {"pod-0.yaml", "pod-1.yaml"}
+
+
+def test_a_pair_on_one_machine_and_a_lone_job_are_not_kept_apart() -> None:
+    for made in (rendered(DEFAULT, job__spread="none", **PAIR), rendered(DEFAULT)):
+        for found in pods(made):
+            assert "podAntiAffinity" not in found.spec.get("affinity", {}), found.maker
+
+
+def test_a_folder_of_a_node_holds_driver_and_executors_there_unless_it_is_shared() -> None:
+    folder: dict[str, Any] = {"job__checkpoint__kind": "hostPath", "job__checkpoint__hostPath": "/data/x"}
+
+    for component in ("job", "executor"):
+        assert "podAffinity" in pod(rendered(DEFAULT, **folder), component).spec["affinity"]
+        assert "affinity" not in pod(rendered(DEFAULT, job__checkpoint__shared=True, **folder), component).spec
+
+
+def test_claims_stay_if_asked_for() -> None:
+    kept: dict[str, Any] = {
+        "receiver__ledgers__kind": "claim",
+        "receiver__ledgers__keep": True,
+        "job__checkpoint__keep": True,
+    }
+
+    claims = {
+        found["metadata"]["name"]: found["metadata"] for found in rendered(DEFAULT, **kept).of("PersistentVolumeClaim")
+    }
+    policies = {
+        name.removeprefix("market-spread-"): found.get("annotations", {}).get("helm.sh/resource-policy")
+        for name, found in claims.items()
+    }
+    assert policies == {"ledgers": "keep", "checkpoint": "keep", "kafka": None, "runs": None}
 
 
 def test_real_time_priority_is_off_unless_asked_for() -> None:

@@ -2,6 +2,7 @@
 {{- define "host-tuning.checks" -}}
 {{- $problems := list }}
 {{- $profile := .Values.profile }}
+{{- $problems = concat $problems (include "host-tuning.checks.sysctls" . | fromYamlArray) (include "host-tuning.checks.host" . | fromYamlArray) }}
 {{- range .Values.pools }}{{ else }}
 {{- $problems = append $problems "pools=[] tunes no node; name one at least, as node labels market-spread.io/pool do" }}
 {{- end }}
@@ -18,5 +19,83 @@
 {{- end }}
 {{- if $problems }}
 {{- fail (printf "\n%s" (join "\n" $problems)) }}
+{{- end }}
+{{- end }}
+
+{{- define "host-tuning.checks.sysctls" -}}
+{{- $known := .Files.Get "files/sysctls.yaml" | fromYaml }}
+{{- range $part := list "apply" "verify" }}
+{{- range $name, $value := dig $part "sysctls" dict $.Values.profile }}
+{{- $wanted := kindIs "map" $value | ternary (get (kindIs "map" $value | ternary $value dict) "at_most") $value }}
+{{- if regexMatch "^net[.]ipv[46][.](conf|neigh)[.][a-z0-9_]+[.][a-z0-9_]+$" $name }}
+{{- else if not (hasKey $known $name) }}
+- {{ printf "profile.%s.sysctls.%s=%v: it is no kernel parameter that can be put back (files/sysctls.yaml has those); correct it or leave it out" $part $name $wanted | quote }}
+{{- else }}
+{{- $range := get $known $name }}
+{{- if or (lt (float64 $wanted) (float64 (first $range))) (gt (float64 $wanted) (float64 (last $range))) }}
+- {{ printf "profile.%s.sysctls.%s=%.0f; the kernel takes %.0f to %.0f" $part $name (float64 $wanted) (float64 (first $range)) (float64 (last $range)) | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The image, CPUs, folders and tolerations. */}}
+{{- define "host-tuning.checks.host" -}}
+{{- if hasSuffix ":latest" .Values.image }}
+- {{ printf "image=%s is another image tomorrow; name a version or a digest" .Values.image | quote }}
+{{- end }}
+{{- $seen := dict }}
+{{- range splitList "," .Values.profile.housekeeping_cpus }}
+{{- $ends := splitList "-" . }}
+{{- if gt (first $ends | int) (last $ends | int) }}
+- {{ printf "profile.housekeeping_cpus=%s has %s, which ends before it begins; turn it round" $.Values.profile.housekeeping_cpus . | quote }}
+{{- else }}
+{{- range untilStep (first $ends | int) (last $ends | int | add1 | int) 1 }}
+{{- if hasKey $seen (toString .) }}
+- {{ printf "profile.housekeeping_cpus=%s names CPU %d twice; name each once" $.Values.profile.housekeeping_cpus . | quote }}
+{{- end }}
+{{- $_ := set $seen (toString .) true }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $state := .Values.stateFolder }}
+{{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib32|lib64|usr|root|var/run)(/.*)?|(home|mnt|media|opt|srv|run|tmp|var|var/lib|var/log|var/tmp)|var/lib/(kubelet|containerd|docker|etcd|cni|rancher)(/.*)?)$" $state }}
+- {{ printf "stateFolder=%s is a folder of the node's own system; use one for the tuner alone, such as /var/lib/market-spread/host-tuner" $state | quote }}
+{{- end }}
+{{- $kubelet := .Values.kubeletFolder }}
+{{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib64|usr|tmp|home|root|run|mnt|srv|var|var/lib)|(etc|proc|sys|dev|boot)/.*)$" $kubelet }}
+- {{ printf "kubeletFolder=%s is not where a kubelet keeps its state; name its --root-dir, mostly /var/lib/kubelet" $kubelet | quote }}
+{{- end }}
+{{- if or (eq $state $kubelet) (hasPrefix (printf "%s/" $kubelet) $state) }}
+- {{ printf "stateFolder=%s is within kubeletFolder=%s, which a node may clear; use another" $state $kubelet | quote }}
+{{- end }}
+{{- if and (hasSuffix "Mi" .Values.resources.memory) (lt (trimSuffix "Mi" .Values.resources.memory | int) 64) }}
+- {{ printf "resources.memory=%s, and the tuner needs 64Mi; use more" .Values.resources.memory | quote }}
+{{- end }}
+{{- range .Values.tolerations }}
+{{- $exists := eq (.operator | default "Equal") "Exists" }}
+{{- if and (not .key) (not $exists) }}
+- {{ printf "tolerations has %s, without a key: only operator Exists tolerates all of them; name the key" (toJson .) | quote }}
+{{- end }}
+{{- if and .value $exists }}
+- {{ printf "tolerations has %s: operator Exists takes no value; leave it out, or use Equal" (toJson .) | quote }}
+{{- end }}
+{{- if and (hasKey . "tolerationSeconds") (ne (.effect | default "") "NoExecute") }}
+- {{ printf "tolerations has %s: tolerationSeconds are of the effect NoExecute alone; leave them out, or name that effect" (toJson .) | quote }}
+{{- end }}
+{{- end }}
+{{- $pool := get .Values.nodeSelector "market-spread.io/pool" }}
+{{- if and $pool (not (has $pool .Values.pools)) }}
+- {{ printf "nodeSelector has market-spread.io/pool=%s, which is none of pools=%s; correct one of them" $pool (join "," .Values.pools) | quote }}
+{{- end }}
+{{- $os := get .Values.nodeSelector "kubernetes.io/os" }}
+{{- if and $os (ne $os "linux") }}
+- {{ printf "nodeSelector has kubernetes.io/os=%s, and the tuner is of linux; leave it out" $os | quote }}
+{{- end }}
+{{- range $label, $value := .Values.podMonitor.labels }}
+{{- if regexMatch "^(app[.]kubernetes[.]io/.*|helm[.]sh/chart)$" $label }}
+- {{ printf "podMonitor.labels has %s=%s, which the chart sets itself; leave it out" $label $value | quote }}
+{{- end }}
 {{- end }}
 {{- end }}

@@ -1,7 +1,7 @@
 {{/* What cannot work together is refused before anything is installed: a sentence for each, with the value and the remedy. */}}
 {{- define "market-spread.checks" -}}
 {{- $problems := list }}
-{{- range list "pinned" "node" "checkpoint" "volumes" "job" "pipeline" "kafka" "realtime" "name" }}
+{{- range list "pinned" "node" "fit" "checkpoint" "volumes" "job" "pipeline" "kafka" "realtime" "name" "addresses" "folders" "scheduling" "sizes" "images" "extensions" "properties" "runs" }}
 {{- range include (printf "market-spread.checks.%s" .) $ | fromYamlArray }}
 {{- $problems = append $problems . }}
 {{- end }}
@@ -25,7 +25,7 @@
 {{- $replicas := .Values.job.replicas }}
 {{- with .Values.job.executors }}{{ if .pinned }}
 {{- $memory := add (include "market-spread.mebibytes" .heap) (include "market-spread.mebibytes" .memoryOverhead) }}
-- {name: job.executors, cpu: {{ .cpu | quote }}, memoryMi: {{ $memory }}, count: {{ mul $replicas .count }}, pool: {{ .pool | quote }}}
+- {name: job.executors, cpu: {{ .cpu | quote }}, memoryMi: {{ $memory }}, count: {{ mul $replicas .count }}, onNode: {{ include "market-spread.spread" $ | empty | ternary (mul $replicas .count) .count }}, pool: {{ .pool | quote }}}
 {{- end }}{{ end }}
 {{- end }}
 
@@ -54,19 +54,82 @@
 {{- end }}
 {{- end }}
 
+{{/* 500m, 0.5 or 2 CPUs in thousandths; nothing is 0. */}}
+{{- define "market-spread.milliCpus" -}}
+{{- if not . }}0{{ else if hasSuffix "m" . }}{{ trimSuffix "m" . }}{{ else }}{{ mulf (float64 .) 1000 | int }}{{ end }}
+{{- end }}
+
+{{/* What pods of a pool request must fit on its nodes, whether they are pinned or not; nodes of no pool are not known. */}}
+{{- define "market-spread.checks.fit" -}}
+{{- $nodes := .Values.nodes }}
+{{- $free := mul 1000 (sub (sub $nodes.cpus $nodes.reservedCpus) $nodes.daemonSetCpus) | int }}
+{{- $freeMi := mul $nodes.numaNodes (include "market-spread.mebibytes" $nodes.memoryPerNumaNode | int) | int }}
+{{- $job := .Values.job }}
+{{- $executorMi := add (include "market-spread.mebibytes" $job.executors.heap) (include "market-spread.mebibytes" $job.executors.memoryOverhead) }}
+{{- /* Of a pair that is kept apart, each job has a node. */}}
+{{- $onNode := include "market-spread.spread" . | empty | ternary $job.replicas 1 }}
+{{- $pods := dict }}
+{{- range $name, $pod := dict "sender" .Values.sender "receiver" .Values.receiver "metricsAggregator" .Values.metricsAggregator "job.driver" $job.driver "kafka" .Values.kafka }}
+{{- $_ := set $pods $name (dict "pool" $pod.pool "cpu" $pod.cpu "mi" (include "market-spread.mebibytes" $pod.memory | int) "memory" (printf "%s.memory=%s" $name $pod.memory) "count" (eq $name "sender" | ternary ($pod.replicas | default 1) 1)) }}
+{{- end }}
+{{- $_ := set $pods "job.executors" (dict "pool" $job.executors.pool "cpu" $job.executors.cpu "mi" (int $executorMi) "memory" (printf "job.executors.heap=%s with memoryOverhead=%s" $job.executors.heap $job.executors.memoryOverhead) "count" (mul $job.executors.count $onNode)) }}
+{{- if .Values.kafka.external.bootstrap }}{{ $_ := unset $pods "kafka" }}{{ end }}
+{{- range $name, $pod := $pods }}
+{{- $milli := include "market-spread.milliCpus" $pod.cpu | int }}
+{{- if and $pod.pool (gt $milli $free) }}
+- {{ printf "%s.cpu=%s, and a node of pool %s has %d for pods (nodes.cpus - reservedCpus - daemonSetCpus), so it would stay Pending; use fewer" $name $pod.cpu $pod.pool (div $free 1000) | quote }}
+{{- end }}
+{{- if and $pod.pool (gt (int $pod.mi) $freeMi) }}
+- {{ printf "%s, and a node of pool %s has %dMi (nodes.numaNodes x memoryPerNumaNode), so it would stay Pending; use less" $pod.memory $pod.pool $freeMi | quote }}
+{{- end }}
+{{- end }}
+{{- $groups := list (list "sender" "receiver" "metricsAggregator") }}
+{{- if include "market-spread.checkpointNode" . }}{{ $groups = append $groups (list "job.driver" "job.executors") }}{{ end }}
+{{- range $names := $groups }}
+{{- $pool := (get $pods (first $names)).pool }}
+{{- $milli := 0 }}
+{{- $mi := 0 }}
+{{- range $names }}
+{{- $pod := get $pods . }}
+{{- if eq $pod.pool $pool }}
+{{- $count := ternary $onNode $pod.count (eq . "job.driver") }}
+{{- $milli = add $milli (mul $count (include "market-spread.milliCpus" $pod.cpu | int)) }}
+{{- $mi = add $mi (mul $count $pod.mi) }}
+{{- end }}
+{{- end }}
+{{- if and $pool (gt (int $milli) $free) }}
+- {{ printf "%s in pool %s share a node, request %dm CPUs (%s), and it has %dm (nodes.cpus - reservedCpus - daemonSetCpus); use fewer" (join " and " $names) $pool (int $milli) (include "market-spread.requests" (dict "pods" $pods "names" $names)) $free | quote }}
+{{- end }}
+{{- if and $pool (gt (int $mi) $freeMi) }}
+- {{ printf "%s in pool %s share a node, take %dMi, and it has %dMi (nodes.numaNodes x memoryPerNumaNode); use less" (join " and " $names) $pool (int $mi) $freeMi | quote }}
+{{- end }}
+{{- end }}
+{{- if or (mod $nodes.cpus $nodes.numaNodes) (mod $nodes.reservedCpus $nodes.numaNodes) }}
+- {{ printf "nodes.cpus=%d and nodes.reservedCpus=%d are not spread evenly over nodes.numaNodes=%d; correct them" (int $nodes.cpus) (int $nodes.reservedCpus) (int $nodes.numaNodes) | quote }}
+{{- end }}
+{{- end }}
+
+{{/* What each of them requests, by name: (pods, names). */}}
+{{- define "market-spread.requests" -}}
+{{- $said := list }}
+{{- range .names }}{{ $said = append $said (printf "%s.cpu=%s" . ((get $.pods .).cpu | default "0")) }}{{ end }}
+{{- join ", " $said }}
+{{- end }}
+
 {{/* What is bound to one node together must fit on it. */}}
 {{- define "market-spread.checks.node" -}}
 {{- $nodes := .Values.nodes }}
 {{- $free := sub (sub $nodes.cpus $nodes.reservedCpus) $nodes.daemonSetCpus | int }}
 {{- $groups := dict "sender and receiver, which share a node," (list "sender" "receiver") "kafka" (list "kafka") }}
 {{- if include "market-spread.checkpointNode" . }}
-{{- $_ := set $groups (printf "job.executors, on the one node of a %s checkpoint," .Values.job.checkpoint.accessMode) (list "job.executors") }}
+{{- $once := eq .Values.job.checkpoint.kind "hostPath" | ternary "hostPath" .Values.job.checkpoint.accessMode }}
+{{- $_ := set $groups (printf "job.executors, on the one node of a %s checkpoint," $once) (list "job.executors") }}
 {{- end }}
 {{- $pods := include "market-spread.pinnedPods" . | fromYamlArray }}
 {{- range $group, $names := $groups }}
 {{- $sum := 0 }}
 {{- range $pods }}
-{{- if has .name $names }}{{ $sum = add $sum (mul (int .cpu) .count) }}{{ end }}
+{{- if has .name $names }}{{ $sum = add $sum (mul (int .cpu) (.onNode | default .count)) }}{{ end }}
 {{- end }}
 {{- if gt (int $sum) $free }}
 - {{ printf "%s need %d exclusive CPUs, and a node has %d (nodes.cpus - reservedCpus - daemonSetCpus); use fewer or larger nodes" $group $sum $free | quote }}
@@ -82,16 +145,24 @@
 
 {{- define "market-spread.checks.checkpoint" -}}
 {{- $job := .Values.job }}
+{{- $spread := include "market-spread.spread" . }}
+{{- $once := eq $job.checkpoint.kind "hostPath" | ternary "hostPath" $job.checkpoint.accessMode }}
+{{- if and $spread (include "market-spread.checkpointNode" .) (ne $job.checkpoint.kind "claim") }}
+- {{ printf "job.replicas=%d on several nodes (job.spread=%s) with job.checkpoint.kind=%s, which is of one node; use claim, which each has for itself, shared storage, or job.spread=none" (int $job.replicas) $spread $job.checkpoint.kind | quote }}
+{{- end }}
+{{- if and $job.checkpoint.shared (ne $job.checkpoint.kind "hostPath") }}
+- {{ printf "job.checkpoint.shared=true is of no use with kind=%s; use accessMode=ReadWriteMany, or leave it false" $job.checkpoint.kind | quote }}
+{{- end }}
 {{- if and (include "market-spread.checkpointNode" .) $job.executors.onePerNode }}
-{{- if or (gt (int $job.executors.count) 1) (gt (int $job.replicas) 1) }}
-- {{ printf "job.checkpoint.accessMode=%s with executors on several nodes (job.executors.onePerNode): only one node could write it; use ReadWriteMany, or executors on one node" $job.checkpoint.accessMode | quote }}
+{{- if or (gt (int $job.executors.count) 1) (and (gt (int $job.replicas) 1) (not $spread)) }}
+- {{ printf "job.checkpoint of %s with executors on several nodes (job.executors.onePerNode): only one node could write it; use ReadWriteMany, executors on one node, or job.checkpoint.shared=true if a hostPath is one folder on all of them" $once | quote }}
 {{- end }}
 {{- end }}
 {{- if and (ne $job.checkpoint.kind "hostPath") (eq $job.checkpoint.accessMode "ReadWriteOncePod") }}
 - "job.checkpoint.accessMode=ReadWriteOncePod: driver and executors all write the checkpoint; use ReadWriteMany, or ReadWriteOnce on one node"
 {{- end }}
 {{- if and (include "market-spread.checkpointNode" .) (ne $job.driver.pool $job.executors.pool) $job.driver.pool $job.executors.pool }}
-- {{ printf "job.driver.pool=%s and job.executors.pool=%s with a %s checkpoint, which one node can write; use one pool, or ReadWriteMany" $job.driver.pool $job.executors.pool $job.checkpoint.accessMode | quote }}
+- {{ printf "job.driver.pool=%s and job.executors.pool=%s with a %s checkpoint, which one node can write; use one pool, or ReadWriteMany" $job.driver.pool $job.executors.pool $once | quote }}
 {{- end }}
 {{- end }}
 

@@ -18,6 +18,15 @@
   valueFrom:
     fieldRef:
       fieldPath: metadata.namespace
+{{- include "market-spread.extraEnvironment" . }}
+{{- end }}
+
+{{/* What a platform tells every process, such as its proxy. */}}
+{{- define "market-spread.extraEnvironment" -}}
+{{- range .Values.extraEnv }}
+- name: {{ .name }}
+  value: {{ .value | quote }}
+{{- end }}
 {{- end }}
 
 {{/* Which of its set a pod is, from 0. */}}

@@ -113,12 +113,21 @@ podAffinity:
 
 {{/* Not on a node that has a pod of the component: (root, component). */}}
 {{- define "market-spread.ownNode" -}}
+- topologyKey: kubernetes.io/hostname
+  labelSelector:
+    matchLabels:
+      {{- include "market-spread.selector" . | nindent 6 }}
+{{- end }}
+
+{{/* Terms, each a text, as a pod's anti-affinity; nothing if there are none. */}}
+{{- define "market-spread.antiAffinity" -}}
+{{- if . }}
 podAntiAffinity:
   requiredDuringSchedulingIgnoredDuringExecution:
-    - topologyKey: kubernetes.io/hostname
-      labelSelector:
-        matchLabels:
-          {{- include "market-spread.selector" . | nindent 10 }}
+    {{- range . }}
+    {{- . | trim | nindent 4 }}
+    {{- end }}
+{{- end }}
 {{- end }}
 
 {{/* A volume of a kind that the values choose: (name, of the volume; volume, its values; claim, the name of a made one). */}}
@@ -145,15 +154,24 @@ apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
   {{- include "market-spread.metadata" . | nindent 2 }}
-spec:
-  accessModes: [{{ .volume.accessMode }}]
-  {{- with .volume.storageClass }}
-  storageClassName: {{ . }}
+  {{- if .volume.keep }}
+  annotations:
+    helm.sh/resource-policy: keep
   {{- end }}
-  resources:
-    requests:
-      storage: {{ .volume.size }}
+spec:
+  {{- include "market-spread.claimSpec" .volume | nindent 2 }}
 {{- end }}
+{{- end }}
+
+{{/* What such a claim asks for, of the volume's values. */}}
+{{- define "market-spread.claimSpec" -}}
+accessModes: [{{ .accessMode }}]
+{{- with .storageClass }}
+storageClassName: {{ . }}
+{{- end }}
+resources:
+  requests:
+    storage: {{ .size }}
 {{- end }}
 
 {{/* The volume for what needs a folder to write to: the root file system cannot be written. */}}

@@ -29,7 +29,11 @@ metadata:
   {{- include "monitoring.metadata" (dict "root" .root "name" $name "labels" .root.Values.monitors.labels) | nindent 2 }}
 spec:
   namespaceSelector:
-    matchNames: {{ .root.Values.namespaces | default (list .root.Release.Namespace) | toJson }}
+    {{- with .root.Values.namespaces }}
+    matchNames: {{ . | toJson }}
+    {{- else }}
+    any: true
+    {{- end }}
   selector:
     matchLabels:
       app.kubernetes.io/name: {{ .app | default "market-spread" }}
@@ -45,4 +49,24 @@ spec:
   path: {{ .path }}
   interval: {{ .root.Values.monitors.interval }}
   scrapeTimeout: {{ .root.Values.monitors.interval }}
+{{- end }}
+
+{{/* What cannot work is refused: a sentence for each, with the value and the remedy. */}}
+{{- define "monitoring.checks" -}}
+{{- $problems := list }}
+{{- range $name, $labels := dict "rules" .Values.rules.labels "monitors" .Values.monitors.labels "dashboards" .Values.dashboards.labels }}
+{{- range $label, $value := $labels }}
+{{- if regexMatch "^(app[.]kubernetes[.]io/.*|helm[.]sh/chart|grafana_dashboard)$" $label }}
+{{- $problems = append $problems (printf "%s.labels has %s=%s, which the chart sets itself; leave it out" $name $label $value) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $interval := .Values.monitors.interval }}
+{{- $slow := or (hasSuffix "m" $interval) (and (not (hasSuffix "ms" $interval)) (gt (trimSuffix "s" $interval | int) 15)) }}
+{{- if and $slow (ne .Values.rules.enabled "never") (ne .Values.monitors.enabled "never") }}
+{{- $problems = append $problems (printf "monitors.interval=%s, and rules take rates over 30s, which need two scrapes; use 15s at most, or rules.enabled=never" $interval) }}
+{{- end }}
+{{- if $problems }}
+{{- fail (printf "\n%s" (join "\n" $problems)) }}
+{{- end }}
 {{- end }}

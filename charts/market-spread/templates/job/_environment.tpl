@@ -80,7 +80,7 @@
 - name: MARKET_SPREAD_EXECUTOR_SERVICE_ACCOUNT
   value: {{ include "market-spread.fullname" .root }}
 - name: MARKET_SPREAD_EXECUTOR_TEMPLATE
-  value: /etc/market-spread/executor/pod.yaml
+  value: /etc/market-spread/executor/pod{{ if gt (int .root.Values.job.replicas) 1 }}-$(MARKET_SPREAD_REPLICA){{ end }}.yaml
 - name: MARKET_SPREAD_EXECUTORS
   value: {{ $executors.count | quote }}
 - name: MARKET_SPREAD_EXECUTOR_SLOTS

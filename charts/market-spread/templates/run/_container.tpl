@@ -16,7 +16,7 @@
     - --runs-folder
     - /tmp/runs
   env:
-    {{- include "market-spread.identity" . | nindent 4 }}
+    {{- include "market-spread.identity" .root | nindent 4 }}
     {{- include "market-spread.kafka" .root | nindent 4 }}
   {{- include "market-spread.resources" (dict "memory" "1Gi") | nindent 2 }}
   {{- include "market-spread.containerSecurity" dict | nindent 2 }}

@@ -4,7 +4,13 @@ name: {{ include "market-spread.fullname" .root }}-test-{{ .name }}
 namespace: {{ .root.Release.Namespace }}
 labels:
   {{- include "market-spread.labels" . | nindent 2 }}
+  {{- with .root.Values.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 annotations:
+  {{- with .root.Values.podAnnotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
   helm.sh/hook: test
   helm.sh/hook-weight: {{ .weight | default 0 | quote }}
   helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
@@ -30,6 +36,7 @@ spec:
         {{- toYaml .args | nindent 8 }}
       env:
         {{- include "market-spread.kafka" .root | nindent 8 }}
+        {{- include "market-spread.extraEnvironment" .root | nindent 8 }}
       {{- include "market-spread.resources" (dict "memory" "256Mi") | nindent 6 }}
       {{- include "market-spread.containerSecurity" dict | nindent 6 }}
       volumeMounts:

@@ -2,6 +2,13 @@
 metadata:
   labels:
     {{- include "market-spread.selector" (dict "root" . "component" "topics") | nindent 4 }}
+    {{- with .Values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .Values.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   restartPolicy: OnFailure
   {{- include "market-spread.podBasics" (dict "root" .) | nindent 2 }}

@@ -1,0 +1,250 @@
+{{/* Values of the wrong kind that a schema cannot tell, a sentence for each: addresses, folders, sizes, what the chart says itself. */}}
+
+{{- define "market-spread.checks.addresses" -}}
+{{- $octet := "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])" }}
+{{- $policy := .Values.networkPolicy }}
+{{- $lists := dict "networkPolicy.dns.cidrs" $policy.dns.cidrs "networkPolicy.apiServer.cidrs" $policy.apiServer.cidrs "networkPolicy.kafka.cidrs" $policy.kafka.cidrs }}
+{{- range $name, $cidrs := $lists }}
+{{- range $cidrs }}
+{{- $address := splitList "/" . | first }}
+{{- $bits := splitList "/" . | last | int }}
+{{- if regexMatch (printf `^(%s\.){3}%s/([12]?[0-9]|3[0-2])$` $octet $octet) . }}
+{{- $number := 0 }}
+{{- range splitList "." $address }}{{ $number = add (mul $number 256) (int .) }}{{ end }}
+{{- $size := 1 }}
+{{- range until (int (sub 32 $bits)) }}{{ $size = mul $size 2 }}{{ end }}
+{{- if mod $number $size }}
+{{- $base := sub $number (mod $number $size) }}
+{{- $meant := printf "%d.%d.%d.%d/%d" (div $base 16777216) (mod (div $base 65536) 256) (mod (div $base 256) 256) (mod $base 256) $bits }}
+- {{ printf "%s has %s, an address within the network %s; use one of the two: %s, or %s/32" $name . $meant $meant $address | quote }}
+{{- end }}
+{{- else if not (include "market-spread.isNetwork6" .) }}
+- {{ printf "%s has %s, which is no network of IPv4 or IPv6; write it as 10.1.0.0/16 or fd00:1::/64" $name . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $brokers := splitList "," .Values.kafka.external.bootstrap }}
+{{- if ne (len $brokers) (len (uniq $brokers)) }}
+- {{ printf "kafka.external.bootstrap=%s names a broker twice; name each once" .Values.kafka.external.bootstrap | quote }}
+{{- end }}
+{{- range $brokers }}
+{{- if regexMatch `^(localhost|127\.[0-9.]+|0\.0\.0\.0):` . }}
+- {{ printf "kafka.external.bootstrap has %s, which is each pod itself; name the broker as pods reach it" . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* "yes" for a network of IPv6: groups of four digits, :: at most once and for one group at least. */}}
+{{- define "market-spread.isNetwork6" -}}
+{{- $address := splitList "/" . | first }}
+{{- $groups := splitList ":" $address | compact }}
+{{- $written := regexMatch `^([0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4})*)?(::)?([0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4})*)?$` $address }}
+{{- $whole := contains "::" $address | ternary (lt (len $groups) 8) (eq (len $groups) 8) }}
+{{- if and $written $whole (regexMatch `/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$` .) }}yes{{ end }}
+{{- end }}
+
+{{/* Folders of a node that belong to the system: a volume there would be lost, or would break the node. */}}
+{{- define "market-spread.checks.folders" -}}
+{{- $folders := dict "receiver.ledgers" .Values.receiver.ledgers "metricsAggregator.runs" .Values.metricsAggregator.runs "job.checkpoint" .Values.job.checkpoint "kafka.data" .Values.kafka.data }}
+{{- range $name, $volume := $folders }}
+{{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib32|lib64|usr|root|run|var/run)(/.*)?|(home|mnt|media|opt|srv|tmp|var|var/lib|var/log|var/tmp)|var/lib/(kubelet|containerd|docker|etcd|cni|rancher)(/.*)?)$" $volume.hostPath }}
+- {{ printf "%s.hostPath=%s is a folder of the node's own system; use one of yours, such as /var/lib/market-spread/%s" $name $volume.hostPath (splitList "." $name | last) | quote }}
+{{- end }}
+{{- if and $volume.storageClass (ne $volume.kind "claim") }}
+- {{ printf "%s.storageClass=%s is of no use with kind=%s; use kind=claim or leave it empty" $name $volume.storageClass $volume.kind | quote }}
+{{- end }}
+{{- if and $volume.keep (ne $volume.kind "claim") }}
+- {{ printf "%s.keep=true is of no use with kind=%s, which the chart never removes; leave it false" $name $volume.kind | quote }}
+{{- end }}
+{{- if and (ne $volume.accessMode "ReadWriteOnce") (not (has $volume.kind (list "claim" "existingClaim"))) }}
+- {{ printf "%s.accessMode=%s is of no use with kind=%s; use a claim, or leave ReadWriteOnce" $name $volume.accessMode $volume.kind | quote }}
+{{- end }}
+{{- if and (eq $volume.kind "claim") (eq $volume.accessMode "ReadWriteMany") (not $volume.storageClass) }}
+- {{ printf "%s.accessMode=ReadWriteMany with storageClass=%q: the cluster's default class is mostly of disks that one node mounts, and the claim would stay Pending; name a class of shared storage, such as efs" $name $volume.storageClass | quote }}
+{{- end }}
+{{- end }}
+{{- $given := dict }}
+{{- range $name, $volume := $folders }}
+{{- range list "existingClaim" "hostPath" }}
+{{- $place := index $volume . }}
+{{- if and $place (eq $volume.kind .) }}
+{{- if hasKey $given $place }}
+- {{ printf "%s.%s=%s is that of %s, too: they would write over each other; give each its own" $name . $place (get $given $place) | quote }}
+{{- end }}
+{{- $_ := set $given $place $name }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What a toleration and a node selector may say together. */}}
+{{- define "market-spread.checks.scheduling" -}}
+{{- range .Values.tolerations }}
+{{- $said := toJson . }}
+{{- $exists := eq (.operator | default "Equal") "Exists" }}
+{{- if and (not .key) (not $exists) }}
+- {{ printf "tolerations has %s, without a key: only operator Exists tolerates all of them; name the key" $said | quote }}
+{{- end }}
+{{- if and .value $exists }}
+- {{ printf "tolerations has %s: operator Exists takes no value; leave it out, or use Equal" $said | quote }}
+{{- end }}
+{{- if and (eq (.key | default "") "market-spread.io/host-tuning") (include "market-spread.pinnedPods" $ | trim) }}
+- {{ printf "tolerations has %s, the taint of nodes that are not tuned yet, and pods are pinned; leave it out, or use hostTuning.enabled=false of charts/node-pools" $said | quote }}
+{{- end }}
+{{- if and (hasKey . "tolerationSeconds") (ne (.effect | default "") "NoExecute") }}
+- {{ printf "tolerations has %s: tolerationSeconds are of the effect NoExecute alone; leave them out, or name that effect" $said | quote }}
+{{- end }}
+{{- end }}
+{{- $selector := .Values.nodeSelector }}
+{{- $os := get $selector "kubernetes.io/os" }}
+{{- if and $os (ne $os "linux") }}
+- {{ printf "nodeSelector has kubernetes.io/os=%s, and all images are of linux; leave it out" $os | quote }}
+{{- end }}
+{{- $pool := get $selector "market-spread.io/pool" }}
+{{- $pools := dict "sender" .Values.sender.pool "receiver" .Values.receiver.pool "metricsAggregator" .Values.metricsAggregator.pool "job.driver" .Values.job.driver.pool "job.executors" .Values.job.executors.pool "kafka" .Values.kafka.pool }}
+{{- if $pool }}
+{{- range $name, $other := $pools }}
+{{- if and $other (ne $other $pool) }}
+- {{ printf "nodeSelector has market-spread.io/pool=%s, and %s.pool=%s: no node is of both; leave it out, pools have their own selectors" $pool $name $other | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $class := .Values.priorityClassName }}
+{{- if and (hasPrefix "system-" $class) (not (has $class (list "system-node-critical" "system-cluster-critical"))) }}
+- {{ printf "priorityClassName=%s: names that begin with system- are Kubernetes's own, system-node-critical and system-cluster-critical; use another" $class | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Labels, annotations and variables that are the chart's or the platform's own. */}}
+{{- define "market-spread.checks.extensions" -}}
+{{- range $label, $value := .Values.podLabels }}
+{{- if regexMatch "^((app|apps|statefulset|batch)[.]kubernetes[.]io/.*|helm[.]sh/.*|market-spread[.]io/.*|spark-.*|controller-revision-hash|job-name)$" $label }}
+- {{ printf "podLabels has %s=%s, which the chart or Kubernetes sets itself; leave it out" $label $value | quote }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := .Values.podAnnotations }}
+{{- if regexMatch "^(helm[.]sh/.*|checksum/.*)$" $name }}
+- {{ printf "podAnnotations has %s=%s, which the chart sets itself; leave it out" $name $value | quote }}
+{{- end }}
+{{- end }}
+{{- $named := dict }}
+{{- range .Values.extraEnv }}
+{{- if regexMatch "^(MARKET_SPREAD_.*|PYTHONPATH|PYTHONHOME|PATH|HOME|HOSTNAME|KAFKA_.*|SPARK_.*|LOG_DIR|EXTRA_ARGS)$" .name }}
+- {{ printf "extraEnv has %s=%s, which the chart or the image sets itself; leave it out" .name .value | quote }}
+{{- end }}
+{{- if hasKey $named .name }}
+- {{ printf "extraEnv has %s twice (%s); name it once" .name .value | quote }}
+{{- end }}
+{{- $_ := set $named .name true }}
+{{- end }}
+{{- $spread := .Values.job.executors.spread | default "none" }}
+{{- if and (ne $spread "none") (include "market-spread.checkpointNode" .) }}
+- {{ printf "job.executors.spread=%s with a checkpoint that one node can write; use ReadWriteMany, or none" $spread | quote }}
+{{- end }}
+{{- end }}
+
+{{/* What the programs need to start at all. */}}
+{{- define "market-spread.checks.sizes" -}}
+{{- range $name, $memory := dict "sender" .Values.sender.memory "receiver" .Values.receiver.memory "metricsAggregator" .Values.metricsAggregator.memory }}
+{{- if lt (include "market-spread.mebibytes" $memory | int) 128 }}
+- {{ printf "%s.memory=%s, and the process needs 128Mi to start; use more" $name $memory | quote }}
+{{- end }}
+{{- end }}
+{{- $job := .Values.job }}
+{{- range $name, $heap := dict "job.driver" $job.driver.heap "job.executors" $job.executors.heap }}
+{{- if lt (include "market-spread.mebibytes" $heap | int) 472 }}
+- {{ printf "%s.heap=%s, and Spark does not start with less than 472m; use more" $name $heap | quote }}
+{{- end }}
+{{- end }}
+{{- $overhead := include "market-spread.mebibytes" $job.executors.memoryOverhead | int }}
+{{- $least := max 384 (mul 32 $job.executors.slots) | int }}
+{{- if lt $overhead $least }}
+- {{ printf "job.executors.memoryOverhead=%s is less than %dm, 384m or 32m for each of slots=%d; use more" $job.executors.memoryOverhead $least (int $job.executors.slots) | quote }}
+{{- end }}
+{{- if lt (include "market-spread.mebibytes" .Values.kafka.heap | int) 128 }}
+- {{ printf "kafka.heap=%s, and the broker needs 128m; use more" .Values.kafka.heap | quote }}
+{{- end }}
+{{- end }}
+
+{{/* An image that is another one tomorrow. */}}
+{{- define "market-spread.checks.images" -}}
+{{- if eq .Values.images.tag "latest" }}
+- "images.tag=latest is another image tomorrow; name a version"
+{{- end }}
+{{- range $name := list "sender" "receiver" "metricsAggregator" "spark" "runController" "kafka" }}
+{{- $image := index $.Values.images $name | default "" }}
+{{- if hasSuffix ":latest" $image }}
+- {{ printf "images.%s=%s is another image tomorrow; name a version or a digest" $name $image | quote }}
+{{- end }}
+{{- end }}
+{{- if hasSuffix ":latest" .Values.job.pipeline.image }}
+- {{ printf "job.pipeline.image=%s is another image tomorrow; name a version or a digest" .Values.job.pipeline.image | quote }}
+{{- end }}
+{{- end }}
+
+{{/* What the chart and Spark say themselves cannot be said again. */}}
+{{- define "market-spread.checks.properties" -}}
+{{- $kafka := .Values.kafka }}
+{{- $written := dict }}
+{{- range include "market-spread.kafkaOwn" . | splitList "\n" }}
+{{- $_ := set $written (splitList "=" . | first) true }}
+{{- end }}
+{{- range $name, $value := $kafka.properties }}
+{{- if or (hasKey $written $name) (regexMatch "^(log[.]dir|metadata[.]log[.]dir|broker[.]id.*|node[.]id|host[.]name|port|inter[.]broker[.]listener[.]name|early[.]start[.]listeners|controller[.].*|zookeeper[.].*|log[.]retention[.](ms|minutes)|(.*[.])?listener[.].*|process[.]roles)$" $name) }}
+- {{ printf "kafka.properties has %s=%v, which the chart sets itself; leave it out (kafka.data says where the topics are, kafka.retentionHours how long records stay)" $name $value | quote }}
+{{- else if and (regexMatch "(replication[.]factor|min[.]isr|min[.]insync[.]replicas)$" $name) (ne (toString $value) "1") }}
+- {{ printf "kafka.properties has %s=%v, and there is one trial broker; use 1" $name $value | quote }}
+{{- else if regexMatch "(?i)^[+-]?(nan|inf(inity)?)$" (toString $value) }}
+- {{ printf "kafka.properties has %s=%v, which is no number; correct it" $name $value | quote }}
+{{- end }}
+{{- end }}
+{{- range $name, $options := dict "job.driver" .Values.job.driver.javaOptions "job.executors" .Values.job.executors.javaOptions }}
+{{- range splitList " " $options }}
+{{- if regexMatch "^-(Xm[sx]|XX:(Max|Initial|Min)HeapSize=|XX:(Max|Initial|Min)RAM|Dspark[.]|cp$|classpath$)" . }}
+- {{ printf "%s.javaOptions has %s, which Spark or the chart sets itself; use %s.heap for the memory" $name . $name | quote }}
+{{- end }}
+{{- end }}
+{{- $collectors := regexFindAll "-XX:[+]Use(Serial|Parallel|G1|Z|Shenandoah|Epsilon|ConcMarkSweep)GC" $options -1 | uniq }}
+{{- if gt (len $collectors) 1 }}
+- {{ printf "%s.javaOptions has %s: a JVM has one collector, and does not start with two; name one" $name (join " and " $collectors) | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What `helm test` and a run with the release can do in their time. */}}
+{{- define "market-spread.checks.runs" -}}
+{{- $tests := .Values.tests }}
+{{- $batchS := .Values.job.batchS }}
+{{- if gt (float64 $batchS) (float64 (mul 30 $tests.durationS)) }}
+- {{ printf "job.batchS=%v with tests.durationS=%d: `helm test` waits for the batch that runs, much longer than it measures; use batches of %d s at most, or a longer test" $batchS (int $tests.durationS) (int (mul 30 $tests.durationS)) | quote }}
+{{- end }}
+{{- $kafka := .Values.kafka }}
+{{- $testMi := div (mul $tests.messagesPerS $tests.durationS 200) 1048576 | int }}
+{{- if and (not $kafka.external.bootstrap) (not (hasSuffix "Ti" $kafka.data.size)) (ne $kafka.data.kind "hostPath") (gt $testMi (include "market-spread.mebibytes" $kafka.data.size | int)) }}
+- {{ printf "tests.messagesPerS=%d for tests.durationS=%d are %dMi, and kafka.data.size=%s; use fewer, or a larger volume" (int $tests.messagesPerS) (int $tests.durationS) $testMi $kafka.data.size | quote }}
+{{- end }}
+{{- $text := trim .Values.run.workload }}
+{{- if $text }}
+{{- $workload := fromYaml $text }}
+{{- if or (hasKey $workload "Error") (not (hasKey $workload "name")) }}
+- {{ printf "run.workload=%q is no workload, a mapping with a name; give it the contents of a file: --set-file run.workload=loadgen/workloads/quick.yaml" (trunc 60 $text) | quote }}
+{{- else }}
+{{- range keys $workload | sortAlpha }}
+{{- if not (has . (list "name" "purpose" "seed" "load" "market" "decisions" "frames" "job" "warm_up" "limits" "slo" "void" "preflight" "machine")) }}
+- {{ printf "run.workload has %s, which no workload has; correct it (docs/workloads.md has all keys)" . | quote }}
+{{- end }}
+{{- end }}
+{{- $job := $.Values.job }}
+{{- $asked := get $workload "job" | default dict }}
+{{- $asked = kindIs "map" $asked | ternary $asked dict }}
+{{- $market := get $workload "market" | default dict }}
+{{- $market = kindIs "map" $market | ternary $market dict }}
+{{- $pairs := list (list "job.mode" (get $asked "mode") "job.mode" $job.mode) (list "job.batch_s" (get $asked "batch_s") "job.batchS" $job.batchS) (list "job.shuffle_partitions" (get $asked "shuffle_partitions") "job.shufflePartitions" $job.shufflePartitions) (list "job.replicas" (get $asked "replicas") "job.replicas" $job.replicas) (list "market.partitions" (get $market "partitions") "topics.partitions" $.Values.topics.partitions) }}
+{{- range $pairs }}
+{{- if and (index . 1) (ne (index . 1 | toString) (index . 3 | toString)) }}
+- {{ printf "run.workload has %s: %v, and the release has %s=%v; the run would refuse it, so use the same" (index . 0) (index . 1) (index . 2) (index . 3) | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,85 @@
+"""Wrong values of every kind are refused by name before anything is installed; their right neighbours are taken."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from market_spread.controller.plan.workload import Workload
+from tests.charts.catalog import CHARTS, DEFAULT, ROOT, Profile, rendered, try_rendering
+from tests.charts.readme import readme
+
+CORPUS: dict[str, dict[str, list[dict[str, Any]]]] = yaml.safe_load(
+    (Path(__file__).parent / "values_corpus.yaml").read_text()
+)
+
+
+def entries(kind: str) -> list[Any]:
+    """A parameter for each entry: its profile and what it sets."""
+    return [
+        pytest.param(Profile(*name.split("/")), values, id=f"{name}-{json.dumps(values)[:70]}")
+        for name, listed in CORPUS[kind].items()
+        for values in listed
+    ]
+
+
+@pytest.mark.parametrize(("profile", "values"), entries("wrong"))
+def test_a_wrong_value_is_refused_by_its_name(profile: Profile, values: dict[str, Any]) -> None:
+    name = next(iter(values))
+
+    made = try_rendering(profile, "market-spread", values)
+
+    assert made.status != 0, "accepted"
+    said = made.error.replace("/", ".")
+    assert name in said, said
+    # A mistake of the chart's own would name the value by chance.
+    assert "nil pointer" not in made.error
+    assert "error calling" not in made.error.replace("error calling include", "").replace("error calling fail", "")
+
+
+@pytest.mark.parametrize(("profile", "values"), entries("right"))
+def test_a_right_value_is_taken(profile: Profile, values: dict[str, Any]) -> None:
+    made = try_rendering(profile, "market-spread", values)
+
+    assert made.status == 0, made.error
+
+
+def test_the_corpus_has_as_many_right_values_of_every_chart() -> None:
+    for name, listed in CORPUS["wrong"].items():
+        texts = [json.dumps(values) for values in [*listed, *CORPUS["right"][name]]]
+        assert len(texts) == len(set(texts)), name
+
+
+def test_numbers_of_the_broker_are_written_as_it_reads_them() -> None:
+    made = rendered(DEFAULT, kafka__properties={"a.b": 10485760, "c": 0.5, "d": -1, "e": True, "f": "x y", "g": 2})
+
+    lines = made.one("ConfigMap", "kafka")["data"]["server.properties"].splitlines()
+    assert {"a.b=10485760", "c=0.5", "d=-1", "e=true", "f=x y", "g=2"} <= set(lines)
+
+
+def test_the_keys_of_a_workload_are_those_of_the_code() -> None:
+    (line,) = [
+        line
+        for line in (ROOT / "charts/market-spread/templates/_values.tpl").read_text().splitlines()
+        if "not (has . (list" in line
+    ]
+
+    known = line.split("(list ")[1].split(")")[0].replace('"', "").split()
+    assert known == [field.name for field in fields(Workload)]
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_readmes_are_fresh(chart: Path) -> None:
+    assert (chart / "README.md").read_text() == readme(chart), "make generated"
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_readmes_say_of_every_value_what_it_takes(chart: Path) -> None:
+    rows = [line.split(" | ") for line in (chart / "README.md").read_text().splitlines() if line.startswith("| `")]
+
+    assert len(rows) >= 9
+    for row in rows:
+        assert all(cell.strip(" |") for cell in row), row

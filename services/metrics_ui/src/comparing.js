@@ -1,7 +1,7 @@
 /** What two runs or more have in common and what not: figure by figure against the first, and in their manifests. */
 
 import { signedPercent } from "./chartfacts.js";
-import { NONE, fixed, latency, whole } from "./format.js";
+import { NONE, counted, fixed, latency, whole } from "./format.js";
 
 /** @import {Documents, Facts} from "./types.js" */
 
@@ -53,22 +53,32 @@ export function flat(document) {
 }
 
 /**
- * A row for each figure that a run has: its value in each, with how far it is from the first run's.
+ * A row for each figure that a run has: its value in each, with how far it is from the first run's. A percentile of a
+ * tail that lies in too few clusters of time is no figure, as everywhere.
  * @param {Facts[]} results of the runs
+ * @param {number} clustersMin how many it takes
  * @returns {{title: string, cells: {text: string, sub: string}[]}[]}
  */
-export function figureRows(results) {
+export function figureRows(results, clustersMin) {
   const values = results.map(flat);
+  /** @param {Map<string, unknown>} of @param {string} path */
+  const clustersOf = (of, path) => /** @type {number | undefined} */ (of.get(`latency_clusters.${path}`));
+  /** @param {Map<string, unknown>} of @param {string} path */
+  const isTooFew = (of, path) => !path.endsWith(".p50") && (clustersOf(of, path) ?? clustersMin) < clustersMin;
   return FIGURES.flatMap(({ path, title, say }) => {
-    const numbers = values.map((of) => of.get(path)).map((value) => (typeof value === "number" ? value : null));
-    if (numbers.every((value) => value === null)) return [];
+    const found = values.map((of) => of.get(path)).map((value) => (typeof value === "number" ? value : null));
+    if (found.every((value) => value === null)) return [];
+    const numbers = found.map((value, at) => (isTooFew(values[at], path) ? null : value));
     const cells = numbers.map((value, at) => ({
-      text: value === null ? NONE : say(value),
+      text: value !== null ? say(value) : found[at] === null ? NONE : fewText(clustersOf(values[at], path) ?? 0),
       sub: at > 0 ? deltaText(numbers[0], value) : "",
     }));
     return [{ title, cells }];
   });
 }
+
+/** @param {number} clusters */
+const fewText = (clusters) => `${NONE} (${counted(clusters, "cluster")})`;
 
 /** @param {number | null} first @param {number | null} value */
 function deltaText(first, value) {

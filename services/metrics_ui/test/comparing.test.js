@@ -16,11 +16,29 @@ const head = (id, figures = {}, more = {}) => ({
 const p99 = (ns) => ({ "latency_ns.p99": ns });
 const idsOf = (runs) => runs.map((run) => run.run_id);
 
-test("figures stand beside those of the first run, and what no run has is left out", () => {
-  const rows = figureRows([
-    { latency_ns: { p50: 4e6, p99: null }, achieved_rate_per_s: 0 },
-    { latency_ns: { p50: 3e6, p99: 20e6 }, achieved_rate_per_s: 100 },
+test("a tail that lies in too few clusters of time is no figure, and none is far from it", () => {
+  const run = (ns, clusters) => ({
+    latency_ns: { p50: 4e6, p99: ns },
+    latency_clusters: { latency_ns: { p50: 2, p99: clusters } },
+  });
+
+  const [median, tail] = figureRows([run(20e6, 10), run(300e6, 9)], 10);
+
+  assert.deepEqual(median.cells[1], { text: "4.00 ms", sub: "0.0%" });
+  assert.deepEqual(tail.cells, [
+    { text: "20.0 ms", sub: "" },
+    { text: "– (9 clusters)", sub: "" },
   ]);
+});
+
+test("figures stand beside those of the first run, and what no run has is left out", () => {
+  const rows = figureRows(
+    [
+      { latency_ns: { p50: 4e6, p99: null }, achieved_rate_per_s: 0 },
+      { latency_ns: { p50: 3e6, p99: 20e6 }, achieved_rate_per_s: 100 },
+    ],
+    10,
+  );
 
   assert.deepEqual(rows, [
     {

@@ -139,6 +139,7 @@ function figuresTable(loaded, runs) {
   });
   const rows = figureRows(
     runs.map(({ view, documents: { result } }) => (hasFigures(result) ? result : figuresOf(view))),
+    Math.max(0, ...loaded.map(({ model }) => model.limits.clusters_min ?? 0)),
   );
   made.setRows([
     ["verdict", ...loaded.map(({ model }) => model.outcome || "–")],

@@ -604,7 +604,8 @@ def test_the_list_has_the_figures_of_results_as_they_are_now(tmp_path: Path) -> 
     (tmp_path / "r2" / "metrics.hlog").write_bytes((tmp_path / "r1" / "metrics.hlog").read_bytes())
     archive = Archive(tmp_path, clock=writer.clock, history_bytes_max=10**7)
     before = archive.heads()
-    (tmp_path / "r1" / "result.json").write_text('{"latency_ns": {"p50": 5, "p99": null}, "cpu_us_per_message": 26.5}')
+    latencies = '"latency_ns": {"p50": 5, "p99": 9}, "latency_clusters": {"latency_ns": {"p50": 2, "p99": 9}}'
+    (tmp_path / "r1" / "result.json").write_text(f'{{{latencies}, "cpu_us_per_message": 26.5}}')
     (tmp_path / "r2" / "result.json").write_text('{"latency_ns": "of another version", "cpu_us_per_message": NaN}')
 
     after = {head["run_id"]: head["figures"] for head in archive.heads()}
@@ -612,7 +613,10 @@ def test_the_list_has_the_figures_of_results_as_they_are_now(tmp_path: Path) -> 
     unknown = {"achieved_rate_per_s": None, "cpu_us_per_message": None}
     assert [head["figures"] for head in before] == [unknown, unknown]
     found = {"latency_ns.p50": 5, "latency_ns.p99": None, "achieved_rate_per_s": None, "cpu_us_per_message": 26.5}
+    # A tail of nine moments is not shown; of ten it is.
     assert after == {"r1": found, "r2": unknown}
+    (tmp_path / "r1" / "result.json").write_text("{" + latencies.replace('"p99": 9}}', '"p99": 10}}') + "}")
+    assert archive.heads()[-1]["figures"]["latency_ns.p99"] == 9
 
 
 def test_documents_of_a_run_are_what_is_beside_its_log(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from market_spread.common.hdr.histogram import CLUSTERS_MIN
 from market_spread.common.words import counted
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
+from market_spread.controller.statistics.intervals import is_of_tail
 
 
 class Verdict(StrEnum):

@@ -9,11 +9,12 @@ from typing import Any
 
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import usage_errors
+from market_spread.common.hdr.histogram import CLUSTERS_MIN
 from market_spread.common.words import counted
 from market_spread.controller.analysis.causes import Causes
 from market_spread.controller.analysis.evidence import WORDS, Cause, Verdict, Words
 from market_spread.controller.plan.objectives import PERCENTILES
-from market_spread.controller.statistics.intervals import CLUSTERS_MIN, is_of_tail
+from market_spread.controller.statistics.intervals import is_of_tail
 
 SCHEMA_VERSION = 4
 # Above the rows of latencies, where their intervals and clusters are in the cells.

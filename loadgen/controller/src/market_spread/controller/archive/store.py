@@ -9,10 +9,10 @@ from fsspec.implementations.local import LocalFileSystem
 
 from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.hdr.histogram import CLUSTERS_MIN
 from market_spread.common.words import counted, in_columns
 from market_spread.controller.analysis.result import SCHEMA_VERSION, outcome_text
 from market_spread.controller.run_folder import State, is_locked
-from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 
 # What the processes of a run left for themselves.
 _NOT_COPIED = ("processes", ".lock", "timeline.arrows")

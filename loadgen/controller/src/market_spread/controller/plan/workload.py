@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from market_spread.common.hdr.histogram import CLUSTERS_MIN
 from market_spread.common.job_contract import (
     APPLICATIONS,
     BATCH_S_DEFAULT,
@@ -21,7 +22,6 @@ from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number,
 from market_spread.common.wire.layout import BUCKETS_MAX
 from market_spread.controller.host.facts import PREFLIGHTS, MachineKeys
 from market_spread.controller.plan.objectives import FALSE_STAMPS_SHARE_MAX, PERCENTILES, Limits, Objectives, VoidLimits
-from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.loadgen.market.parameters import REJECTED_SHARE, STATE_PARTITIONS_MAX
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 from market_spread.v1.limits_pb2 import RunLimits

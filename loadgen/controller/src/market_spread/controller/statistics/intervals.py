@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from market_spread.common.hdr.codec import HIGHEST_US
-from market_spread.common.hdr.histogram import HdrCounts, bucket_indices, highest_values
+from market_spread.common.hdr.histogram import CLUSTERS_MIN, HdrCounts, bucket_indices, highest_values
 from market_spread.common.wire.codec import Int64s
 
 BLOCK_US = 5_000_000
 DRAWS = 1_000
 CLUSTER_GAP_US = 1_000_000
-CLUSTERS_MIN = 10
 # With fewer the 2.5th to 97.5th percentile of the draws covers less than nine times in ten.
 BLOCKS_MIN = 10
 _TAIL_FROM = 95.0

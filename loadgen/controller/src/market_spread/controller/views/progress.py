@@ -9,12 +9,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from market_spread.common.clock import Clock
-from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.hdr.histogram import CLUSTERS_MIN, HdrCounts
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import RunProgress
 from market_spread.controller.analysis.result import Result, figure_rows, latency_rows, milliseconds_text
 from market_spread.controller.plan.objectives import PERCENTILES
-from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 
 _LINE_EVERY_NS = 5_000_000_000
 _ALWAYS = ("p50", "p95", "p99", "max")

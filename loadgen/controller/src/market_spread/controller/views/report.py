@@ -10,12 +10,12 @@ import numpy as np
 from market_spread.common.clock import Clock
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
+from market_spread.common.hdr.histogram import CLUSTERS_MIN
 from market_spread.controller.analysis.evidence import Criterion
 from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figure_rows, latency_rows
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder import Manifest, RunFolder
-from market_spread.controller.statistics.intervals import CLUSTERS_MIN
 from market_spread.controller.views.output import markdown_table
 from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.metrics_aggregator.http.run_json import Range, as_json, copy_of, data_json

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from market_spread.common.hdr.codec import HIGHEST_US, SLOTS, Buckets, Int64s
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9, 99.99)
+# A percentile of a tail, one from p95 on, is shown only if it lies in so many clusters of time.
+CLUSTERS_MIN = 10
 
 # Below 2,048 a bucket is one value wide; above, each doubling of the value has 1,024 buckets.
 _LINEAR = 2048

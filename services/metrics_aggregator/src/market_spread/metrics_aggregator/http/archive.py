@@ -9,6 +9,7 @@ from pathlib import Path
 
 from market_spread.common.clock import Clock
 from market_spread.common.documents import json_object
+from market_spread.common.hdr.histogram import CLUSTERS_MIN
 from market_spread.metrics_aggregator.http.run_json import View, head_of
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.hlog import Reading
@@ -109,11 +110,12 @@ def _state(path: Path) -> _State | None:
 def _figures(path: Path, state: _State | None) -> View:
     """What a list shows of the result that is in that state, by its paths."""
     result = _document(path) if state else {}
-    latencies = result.get("latency_ns")
-    return {
-        **{f"latency_ns.{name}": latencies.get(name) for name in ("p50", "p99") if isinstance(latencies, dict)},
-        **{name: result.get(name) for name in ("achieved_rate_per_s", "cpu_us_per_message")},
-    }
+    shown: dict[str, object] = {name: result.get(name) for name in ("achieved_rate_per_s", "cpu_us_per_message")}
+    with suppress(AttributeError, KeyError, TypeError):  # of a run that says nothing of latencies, or of clusters
+        shown |= {f"latency_ns.{name}": result["latency_ns"][name] for name in ("p50", "p99")}
+        if result["latency_clusters"]["latency_ns"]["p99"] < CLUSTERS_MIN:
+            shown["latency_ns.p99"] = None
+    return shown
 
 
 def _document(path: Path) -> View:

@@ -1746,18 +1746,25 @@
     walk(document2, "");
     return found;
   }
-  function figureRows(results) {
+  function figureRows(results, clustersMin) {
     const values = results.map(flat);
+    const clustersOf2 = (of, path) => (
+      /** @type {number | undefined} */
+      of.get(`latency_clusters.${path}`)
+    );
+    const isTooFew = (of, path) => !path.endsWith(".p50") && (clustersOf2(of, path) ?? clustersMin) < clustersMin;
     return FIGURES.flatMap(({ path, title, say }) => {
-      const numbers = values.map((of) => of.get(path)).map((value) => typeof value === "number" ? value : null);
-      if (numbers.every((value) => value === null)) return [];
+      const found = values.map((of) => of.get(path)).map((value) => typeof value === "number" ? value : null);
+      if (found.every((value) => value === null)) return [];
+      const numbers = found.map((value, at) => isTooFew(values[at], path) ? null : value);
       const cells = numbers.map((value, at) => ({
-        text: value === null ? NONE : say(value),
+        text: value !== null ? say(value) : found[at] === null ? NONE : fewText(clustersOf2(values[at], path) ?? 0),
         sub: at > 0 ? deltaText(numbers[0], value) : ""
       }));
       return [{ title, cells }];
     });
   }
+  var fewText = (clusters) => `${NONE} (${counted(clusters, "cluster")})`;
   function deltaText(first, value) {
     if (first === null || value === null) return "";
     if (first === 0) return value === 0 ? "0.0%" : "";
@@ -2497,7 +2504,8 @@
       columns: [{ title: "figure" }, ...runs.map(({ id }) => ({ title: id, numeric: true }))]
     });
     const rows = figureRows(
-      runs.map(({ view, documents: { result } }) => hasFigures(result) ? result : figuresOf(view))
+      runs.map(({ view, documents: { result } }) => hasFigures(result) ? result : figuresOf(view)),
+      Math.max(0, ...loaded.map(({ model }) => model.limits.clusters_min ?? 0))
     );
     made.setRows([
       ["verdict", ...loaded.map(({ model }) => model.outcome || "–")],

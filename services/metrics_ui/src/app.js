@@ -175,6 +175,8 @@ class App {
       "g a": go("aggregator"),
       "[": () => this.move(-1),
       "]": () => this.move(1),
+      n: () => this.#page?.next?.(1),
+      p: () => this.#page?.next?.(-1),
       l: () => this.goLive(),
       0: () => this.choose(WHOLE),
       t: () => this.toggleTables(),

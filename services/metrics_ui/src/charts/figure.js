@@ -25,8 +25,8 @@ export class Figure {
   #table;
 
   /**
-   * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string}[]}} given
-   *   about: what there is to know to read it; columns: of the table twin, all of them numbers.
+   * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
+   *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
    */
   constructor({ title, unit = "", about = "", columns }) {
     numbered += 1;

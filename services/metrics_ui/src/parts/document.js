@@ -60,7 +60,7 @@ export function verdicts({ verdicts: given }) {
 }
 
 /** What was out of the ordinary. @param {ReportData} facts @returns {HTMLElement} */
-export function anomalies({ anomalies: given }) {
+export function anomalies({ anomalies: given = [] }) {
   const lines = given.length > 0 ? given : ["Nothing."];
   return h(
     "section",
@@ -113,7 +113,7 @@ function factText(value) {
  * @param {ReportData} facts
  * @returns {Note[]}
  */
-export function marks({ boundaries, gc }) {
+export function marks({ boundaries = [], gc = [] }) {
   return [
     ...boundaries.map(({ begin_ms: ms, gap_ms: gap }) => ({
       unix_ms: ms,

@@ -103,8 +103,8 @@
     /** @type {Table} */
     #table;
     /**
-     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string}[]}} given
-     *   about: what there is to know to read it; columns: of the table twin, all of them numbers.
+     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
+     *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
      */
     constructor({ title, unit = "", about = "", columns }) {
       numbered += 1;
@@ -459,6 +459,10 @@
   // src/model.js
   var INTERVALS_MAX = 2e3;
   var RunModel = class {
+    /** @type {Note | undefined} */
+    #resultNote;
+    /** @type {ResultData | null} */
+    #result = null;
     /** @param {RunData} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
     constructor(data) {
       if (data.format !== 1) throw new RangeError(`the data has format ${data.format}, this page reads format 1`);
@@ -544,6 +548,12 @@
     get latencyRows() {
       return this.#verdictNote?.judged?.rows ?? [];
     }
+    /** The result whole, as result.json has it; null as long as there is none, and of a run of an older version. */
+    get result() {
+      const note2 = this.notes.findLast(({ kind }) => kind === "result");
+      if (note2 !== this.#resultNote) [this.#resultNote, this.#result] = [note2, note2 ? resultIn(note2) : null];
+      return this.#result;
+    }
     get #verdictNote() {
       return this.notes.findLast(({ kind }) => kind === "verdict");
     }
@@ -607,6 +617,13 @@
   function sameLabels(one, other) {
     const names = Object.keys(one);
     return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+  }
+  function resultIn({ text }) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
   }
   function inOrder(notes) {
     return [...notes].sort((one, other) => one.unix_ms - other.unix_ms);
@@ -1074,7 +1091,9 @@
     const groups = parts.map(({ name, value, unit, sub }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub)));
     return {
       element: h("dl.figures", {}, groups),
-      set: (values) => values.forEach(({ value, unit = "", sub = "", small = false }, at) => {
+      set: (values) => values.forEach((figure, at) => {
+        show(groups[at], figure !== null);
+        const { value, unit = "", sub = "", small = false } = figure ?? { value: "" };
         setText(parts[at].value, value);
         setText(parts[at].unit, unit);
         setText(parts[at].sub, sub);
@@ -1265,7 +1284,9 @@
 
   // src/charts/plot.js
   var SYNC_KEY = "time";
-  var MARKS = { boundary: "--p999", gc: "--p95" };
+  var UNMARKED = ["verdict", "limits", "result"];
+  var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
+  var CLICK_MS = 250;
   var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
   function axisFont(size = 11) {
     return `${size}px ${colour("--font")}`;
@@ -1332,18 +1353,99 @@
     };
   }
   function brushHooks(beginMs, actions) {
+    const msAt = (plot, left) => beginMs() + plot.posToVal(left, "x") * 1e3;
     return {
-      init: [(plot) => plot.over.addEventListener("dblclick", () => actions.whole())],
+      init: [
+        (plot) => {
+          clicks(plot, (left) => actions.pick?.(msAt(plot, left)), actions.whole);
+          cursorKeys(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+          wheel(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+        }
+      ],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
-          if (width < 4) return;
-          const [from, to] = [left, left + width].map((at) => beginMs() + plot.posToVal(at, "x") * 1e3);
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          if (plot.over.matches(":hover")) actions.brush(from, to);
+          if (width < 4 || keyed.has(plot)) return;
+          plot.setSelect(NOTHING, false);
+          if (plot.over.matches(":hover")) actions.brush(msAt(plot, left), msAt(plot, left + width));
         }
       ]
     };
+  }
+  var NOTHING = { left: 0, top: 0, width: 0, height: 0 };
+  var keyed = /* @__PURE__ */ new WeakSet();
+  function clicks({ over }, once, twice) {
+    let waiting;
+    over.addEventListener("click", ({ clientX }) => {
+      clearTimeout(waiting);
+      const left = clientX - over.getBoundingClientRect().left;
+      waiting = setTimeout(() => once(left), CLICK_MS);
+    });
+    over.addEventListener("dblclick", () => {
+      clearTimeout(waiting);
+      twice();
+    });
+  }
+  function cursorKeys(plot, take2) {
+    const place = plot.root.parentElement;
+    if (!place) return;
+    let from = 0;
+    const moveTo = (left) => {
+      const at = Math.max(0, Math.min(plot.over.clientWidth, left));
+      const setCursor = (
+        /** @type {(at: object, fire: boolean, tell: boolean) => void} */
+        plot.setCursor
+      );
+      setCursor({ left: at, top: plot.over.clientHeight / 2 }, true, true);
+      return at;
+    };
+    const leave = () => {
+      keyed.delete(plot);
+      plot.setSelect(NOTHING, false);
+    };
+    const onKey = (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const { clientWidth: width, clientHeight: height } = plot.over;
+      const left = Math.max(0, plot.cursor.left ?? 0);
+      const step = { ArrowLeft: -width / 100, ArrowRight: width / 100, Home: -width, End: width }[event.key];
+      if (step !== void 0) {
+        if (event.shiftKey && take2 && !keyed.has(plot)) {
+          keyed.add(plot);
+          from = left;
+        } else if (!event.shiftKey) leave();
+        const at = moveTo(left + step);
+        if (keyed.has(plot)) {
+          plot.setSelect({ left: Math.min(from, at), top: 0, width: Math.abs(at - from), height }, false);
+        }
+      } else if (event.key === "Enter" && keyed.has(plot)) {
+        const { left: first, width: wide } = plot.select;
+        leave();
+        if (wide >= 1) take2?.(first, first + wide);
+      } else if (event.key === "Escape" && keyed.has(plot)) leave();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    place.tabIndex = 0;
+    place.addEventListener("keydown", onKey);
+  }
+  function wheel({ over }, take2) {
+    over.addEventListener(
+      "wheel",
+      (event) => {
+        const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+        const zooms = event.ctrlKey || event.metaKey;
+        if (!zooms && Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY)) return;
+        event.preventDefault();
+        const { left, width } = over.getBoundingClientRect();
+        const [first, last] = zooms ? zoomed(event.clientX - left, width, event.deltaY > 0 ? 1.25 : 0.8) : [0, width].map((at) => at + Math.sign(sideways) * width * 0.1);
+        take2(first, last);
+      },
+      { passive: false }
+    );
+  }
+  function zoomed(at, width, factor) {
+    return [at - at * factor, at + (width - at) * factor];
   }
   function marksHook(state) {
     return (plot) => {
@@ -1361,9 +1463,9 @@
       }
       ctx.lineWidth = uPlot.pxRatio;
       for (const { unix_ms: ms, kind } of view.model.notes) {
-        if (kind === "verdict" || kind === "limits") continue;
-        ctx.strokeStyle = colour(MARKS[kind] ?? "--mark");
-        ctx.setLineDash(kind === "event" ? [2 * uPlot.pxRatio, 3 * uPlot.pxRatio] : []);
+        if (UNMARKED.includes(kind)) continue;
+        ctx.strokeStyle = colour(kind in MARKS ? "--ink-2" : "--mark");
+        ctx.setLineDash((MARKS[kind] ?? []).map((length) => length * uPlot.pxRatio));
         const x = Math.round(at(ms)) + 0.5;
         ctx.beginPath();
         ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
@@ -1664,15 +1766,21 @@
 
   // src/charts/heatmap.js
   var LEGEND_STEPS = 6;
+  var OVER = [
+    { title: "p50", colour: "--p50", width: 2 },
+    { title: "max", colour: "--max", width: 1.5, dash: [4, 3] }
+  ];
   var Heatmap = class {
     /** @type {View | null} */
     #view = null;
     /** @type {Column[]} */
     #columns = [];
     #most = 1;
+    /** @type {(number | null)[][]} p50 and maximum of each bin */
+    #over = [];
     /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
     #rows = [40, 60];
-    /** @param {{title: string, actions: Actions, height?: number}} given */
+    /** @param {{title: string, actions: Actions, height?: number, lines?: boolean}} given lines: p50 and max over it */
     constructor(given) {
       this.given = given;
       this.figure = new Figure({
@@ -1690,6 +1798,8 @@
       this.most = h("span");
       this.read = h("b");
       this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
+      this.lines = given.lines ? OVER : [];
+      this.values = this.lines.map((line) => this.figure.addKey(line));
       this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
@@ -1699,16 +1809,21 @@
       this.#view = view;
       this.#columns = heatColumns(bins);
       this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
-      const [least, most] = [
-        Math.min(...bins.map(({ hist }) => hist.minUs)),
-        Math.max(...bins.map(({ hist }) => hist.maxUs))
+      this.#over = [
+        bins.map(({ hist }) => shownPercentile(hist, 50)),
+        bins.map(({ hist }) => hist.count > 0 ? hist.maxUs : null)
       ];
-      this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
+      const measured = bins.filter(({ from, to }) => from >= view.flow.from && to <= view.flow.to);
+      const ruling = measured.length > 0 ? measured : bins;
+      const most = Math.max(...ruling.map(({ hist }) => hist.maxUs));
+      this.#rows = bins.length > 0 ? [rowOf(Math.min(...ruling.map(({ hist }) => hist.minUs))), rowOf(most) + 1] : [40, 60];
+      const cut = bins.some(({ hist }) => rowOf(hist.maxUs) >= this.#rows[1]);
       this.#colourLegend();
       const plot = this.place.plot();
       plot?.setData(this.#data(view));
       this.#read(plot);
-      this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table(view));
+      const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
+      this.figure.describe(bins.length > 0 ? said : "Nothing was measured in this range.", () => this.#table(view));
     }
     release() {
       this.figure.release();
@@ -1717,7 +1832,7 @@
     /** @param {View} view @returns {PlotData} */
     #data({ begin }) {
       const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
-      return [xs, xs.map(() => null)];
+      return [xs, ...this.lines.length > 0 ? this.#over.flatMap((line) => [line, line]) : [xs.map(() => null)]];
     }
     /** @param {{width: number, height: number}} size */
     #make(size) {
@@ -1734,7 +1849,7 @@
             y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] }
           },
           axes: [timeAxis(), latencyAxis()],
-          series: [{}, {}],
+          series: this.lines.length > 0 ? [{}, ...this.lines.flatMap(cased)] : [{}, {}],
           hooks: {
             ...brush,
             drawClear: [marksHook(() => ({ view: this.#view }))],
@@ -1756,8 +1871,12 @@
     #paint(plot) {
       if (!this.#view) return;
       this.#colourLegend();
-      const { ctx } = plot;
+      const { ctx, bbox } = plot;
       const { begin } = this.#view;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
       for (const { from, to, rows } of this.#columns) {
         const left = Math.round(plot.valToPos((from - begin) / 1e3, "x", true));
         const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1e3, "x", true)));
@@ -1768,10 +1887,14 @@
           ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
         }
       }
+      ctx.restore();
     }
     /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
     #read(plot) {
-      const { left = -1, top = -1 } = plot?.cursor ?? {};
+      const { left = -1, top = -1, idx = null } = plot?.cursor ?? {};
+      this.values.forEach(
+        (place, line) => setText(place, left < 0 || idx === null ? "" : latency(this.#over[line][idx]))
+      );
       if (!plot || !this.#view || left < 0) {
         this.figure.setWhen("range");
         setText(
@@ -1813,6 +1936,13 @@
       );
     }
   };
+  function cased({ colour: name, width = 1.5, dash }) {
+    const points = { show: false };
+    return [
+      { stroke: () => colour("--paper"), width: width + 2.5, points },
+      { stroke: () => colour(name), width, dash, points }
+    ];
+  }
   function heatColumns(bins) {
     return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
   }
@@ -1892,6 +2022,18 @@
     if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
     const needed = clustersOf(hist, percent) === void 0 ? `n < ${whole(1e3 / (100 - percent))}` : `${clustersMin} needed`;
     return { value: text, sub: needed, small: true };
+  }
+  function resultFigures({ latency_ns: ns, latency_samples: count }, rows, clustersMin) {
+    const figures2 = PERCENTS.map((percent, at) => {
+      const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
+      if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
+      if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+      return { ...apart(latency(value / 1e3)), sub: at === 0 ? "result" : "" };
+    });
+    return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
+  }
+  function maxFigure(us, count) {
+    return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
   }
   function shown(hist, percent, unit) {
     return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
@@ -3161,7 +3303,7 @@
 
   // src/parts/findings.js
   var SIGNS = { problem: "▲", note: "•", none: "✓" };
-  var NOTHING = { level: "none", text: "Nothing is out of the ordinary." };
+  var NOTHING2 = { level: "none", text: "Nothing is out of the ordinary." };
   var Findings = class {
     #shown = "";
     /** @param {(page: string, item: string) => string} href the address of a page */
@@ -3179,7 +3321,7 @@
       const counts = ` ${counted(problems, "problem")}, ${counted(found.length - problems, "note")}`;
       setText(this.heading, found.length === 0 ? "Healthy" : `Out of the ordinary${view.model.live ? " now" : ""}`);
       setText(this.count, found.length === 0 ? "" : counts);
-      const said = [...verdictOf(view.model), ...found.length > 0 ? found : [NOTHING]];
+      const said = [...verdictOf(view.model), ...found.length > 0 ? found : [NOTHING2]];
       const key = JSON.stringify(said) + location.hash;
       if (this.#shown === key) return;
       this.#shown = key;
@@ -3201,8 +3343,753 @@
     return [{ level: verdict.name === "passed" ? "none" : "problem", text }];
   }
 
-  // src/pages/overview.js
+  // src/causes.js
+  var AROUND_MS = 2e3;
+  var SECOND_MS = 1e3;
+  var LANES = {
+    boundary: "boundaries",
+    restart: "restarts",
+    fault: "faults",
+    gc: "GC",
+    broker: "broker",
+    machine: "machine",
+    sender: "sender late",
+    receiver: "receiver",
+    pressure: "pressure"
+  };
+  function whyNone({ live, result }) {
+    if (result?.causes) return "";
+    if (live) return "What the slowest orders met is worked out when the run has ended.";
+    if (result?.causes === null) return "No alert was timed, so there is nothing to explain.";
+    return "The version that judged this run did not look for causes.";
+  }
+  function causeText({ text, share: part, stage_shares: stages }) {
+    const spent = Object.entries(stages).filter(([, of]) => of >= 0.1).sort(([, one], [, other]) => other - one).map(([stage2, of]) => `${titleOf(stage2).toLowerCase()} ${share(of)}`);
+    return `${share(part)} met ${text}${spent.length > 0 ? `; of their time ${spent.join(", ")}` : ""}`;
+  }
+  function unexplainedText({ found, unexplained_share: part }) {
+    return found.length > 0 && part >= 5e-3 ? `${share(part)} met nothing that is known` : "";
+  }
+  function tailText({ tail }) {
+    const least = latency(tail.least_ns / 1e3);
+    const without = tail.else_p99_ns === null ? "" : `; p99 of the others ${latency(tail.else_p99_ns / 1e3)}`;
+    return `The slowest: ${counted(tail.orders, "order")} of ${least} or more${without}.`;
+  }
+  function around({ begin_unix_ms: begin }) {
+    return { from: begin - AROUND_MS, to: begin + SECOND_MS + AROUND_MS };
+  }
+  function aroundMoment(ms) {
+    return around({ begin_unix_ms: Math.floor(ms / SECOND_MS) * SECOND_MS, max_ns: 0, orders: 0, kind: null, text: "" });
+  }
+  function chosenSecond(seconds2, chosen) {
+    if (!chosen) return -1;
+    return seconds2.findIndex((second) => {
+      const { from, to } = around(second);
+      return Math.abs(from - chosen.from) < 1 && Math.abs(to - chosen.to) < 1;
+    });
+  }
+  function nextSecond(seconds2, chosen, direction) {
+    const at = chosenSecond(seconds2, chosen);
+    if (at < 0) return seconds2[0] ?? null;
+    return seconds2[Math.max(0, Math.min(seconds2.length - 1, at + direction))];
+  }
+  function eventsIn(events, { from, to }) {
+    return events.filter(({ begin_unix_ms: at, duration_ms: length }) => at < to && at + length >= from);
+  }
+  function lanesOf(events) {
+    const kinds = [...Object.keys(LANES), ...events.map(({ kind }) => kind)];
+    return [...new Set(kinds)].map((kind) => ({
+      kind,
+      title: LANES[kind] ?? kind.replaceAll("_", " "),
+      events: events.filter((event) => event.kind === kind)
+    })).filter(({ events: of }) => of.length > 0);
+  }
+  function eventAt({ events }, ms, withinMs) {
+    const away = ({ begin_unix_ms: from, duration_ms: length }) => Math.max(from - ms, ms - from - length, 0);
+    const nearest = events.reduce(
+      (found, event) => found === null || away(event) < away(found) ? event : found,
+      /** @type {EventData | null} */
+      null
+    );
+    return nearest && away(nearest) <= withinMs ? nearest : null;
+  }
+  function orderLatencyUs({ intended_unix_us: due, received_unix_us: got }) {
+    return due === null || got === null ? null : got - due;
+  }
+  function ordersIn(orders, { from, to }) {
+    return orders.filter(({ intended_unix_us: due, received_unix_us: got }) => {
+      return due !== null && got !== null && due / 1e3 < to && got / 1e3 >= from;
+    }).sort((one, other) => (orderLatencyUs(other) ?? 0) - (orderLatencyUs(one) ?? 0));
+  }
+  function segmentsOf(order) {
+    const stamps = [
+      order.intended_unix_us,
+      order.sent_unix_us,
+      order.ingested_unix_us,
+      order.emitted_unix_us,
+      order.received_unix_us
+    ];
+    const segments = [];
+    let [first, fromUs] = [-1, 0];
+    stamps.forEach((us, at) => {
+      if (us === null || us === void 0) return;
+      if (first >= 0) {
+        const passed = STAGES.slice(first, at);
+        segments.push({
+          stage: passed.length === 1 ? passed[0].stage : "",
+          title: passed.map(({ title }) => title).join(" + "),
+          fromUs,
+          toUs: Math.max(fromUs, us)
+        });
+      }
+      [first, fromUs] = [at, us];
+    });
+    return segments;
+  }
+  function meanStages(orders) {
+    const sums = /* @__PURE__ */ new Map();
+    for (const { stage: stage2, title, fromUs, toUs } of orders.flatMap(segmentsOf)) {
+      const known = sums.get(title) ?? { title, stage: stage2, us: 0 };
+      sums.set(title, { ...known, us: known.us + (toUs - fromUs) / orders.length });
+    }
+    const total2 = [...sums.values()].reduce((sum3, { us }) => sum3 + us, 0);
+    return [...sums.values()].map((each) => ({ ...each, share: total2 > 0 ? each.us / total2 : 0 }));
+  }
+  function titleOf(stage2) {
+    return STAGES.find((each) => each.stage === stage2)?.title ?? stage2.replaceAll("_", " ");
+  }
+
+  // src/charts/lanes.js
+  var LANE_PX = 26;
+  var AXIS_PX = 32;
+  var NEAR_PX = 5;
+  var Lanes = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {Lane[]} */
+    #lanes = [];
+    /** @type {ValueBin[]} */
+    #cpu = [];
+    #cores = 0;
+    #shown = 0;
+    /** @type {ReturnType<typeof placed> | null} */
+    #place = null;
+    /** @param {Actions} actions */
+    constructor(actions) {
+      this.actions = actions;
+      this.figure = new Figure({
+        title: "Events of the run",
+        columns: [{ title: "from" }, { title: "length" }, { title: "what", numeric: false }]
+      });
+      this.read = h("b");
+      this.figure.legend.append(h("div.key.said", {}, h("span", {}, "event"), this.read));
+      this.element = this.figure.element;
+    }
+    /**
+     * @param {View} view
+     * @param {EventData[]} events of the run
+     * @param {ValueBin[]} cpu cores in use, bin by bin
+     * @param {number} cores of the machine; 0 if that is not known
+     */
+    update(view, events, cpu, cores2) {
+      this.#view = view;
+      this.#lanes = lanesOf(events);
+      this.#cpu = cpu;
+      this.#cores = Math.max(cores2, ...cpu.map(({ value }) => value ?? 0));
+      const lanes = this.#lanes.length + Number(cpu.length > 0);
+      if (lanes !== this.#shown) {
+        this.#shown = lanes;
+        this.#place?.release();
+        this.figure.plot.replaceChildren();
+        this.#place = lanes > 0 ? placed(this.figure.plot, lanes * LANE_PX + AXIS_PX, (size) => this.#make(size)) : null;
+      }
+      this.#place?.plot()?.setData(this.#data());
+      this.#read(this.#place?.plot() ?? null);
+      const shown2 = eventsIn(events, view.range);
+      this.figure.describe(summaryOf(this.#lanes, view), () => shown2.map((event) => rowOf2(event, view)));
+    }
+    release() {
+      this.figure.release();
+      this.#place?.release();
+    }
+    /** @returns {PlotData} */
+    #data() {
+      const begin = this.#view?.begin ?? 0;
+      const xs = this.#cpu.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
+      return xs.length > 0 ? [xs, xs.map(() => null)] : [[0], [null]];
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const brush = brushHooks(() => this.#view?.begin ?? 0, this.actions);
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: { ...timeCursor(), points: { show: false } },
+          scales: { x: { time: false, range: () => this.#xRange() }, y: { range: () => [0, 1] } },
+          axes: [timeAxis(), { size: 58, grid: { show: false }, ticks: { show: false }, values: () => [] }],
+          series: [{}, {}],
+          hooks: {
+            ...brush,
+            drawClear: [marksHook(() => ({ view: this.#view }))],
+            drawAxes: [(plot) => this.#paint(plot)],
+            setCursor: [(plot) => this.#read(plot)]
+          }
+        },
+        this.#data(),
+        this.figure.plot
+      );
+    }
+    /** @returns {[number, number]} */
+    #xRange() {
+      if (!this.#view) return [0, 1];
+      const { begin, range } = this.#view;
+      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
+    }
+    /** @param {Plot} plot */
+    #paint(plot) {
+      if (!this.#view) return;
+      const { ctx, bbox } = plot;
+      const { begin } = this.#view;
+      const ratio = uPlot.pxRatio;
+      const height = bbox.height / this.#shown;
+      const at = (ms) => plot.valToPos((ms - begin) / 1e3, "x", true);
+      ctx.save();
+      ctx.font = axisFont(11 * ratio);
+      ctx.textBaseline = "middle";
+      ctx.textAlign = "right";
+      const titles = [...this.#lanes.map(({ title }) => title), ...this.#cpu.length > 0 ? ["CPU"] : []];
+      titles.forEach((title, lane) => {
+        const top = bbox.top + lane * height;
+        ctx.fillStyle = colour("--ink-2");
+        ctx.fillText(title, bbox.left - 6 * ratio, top + height / 2, bbox.left - 8 * ratio);
+        ctx.fillStyle = colour("--grid");
+        ctx.fillRect(bbox.left, Math.round(top + height) - ratio, bbox.width, ratio);
+      });
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.fillStyle = colour("--event");
+      this.#lanes.forEach(({ events }, lane) => {
+        const top = Math.round(bbox.top + lane * height + 6 * ratio);
+        for (const { begin_unix_ms: from, duration_ms: length } of events) {
+          const left = Math.round(at(from));
+          ctx.fillRect(left, top, Math.max(2 * ratio, Math.round(at(from + length)) - left), height - 12 * ratio);
+        }
+      });
+      ctx.fillStyle = colour("--strip-cpu");
+      const foot = bbox.top + this.#shown * height - ratio;
+      for (const { from, to, value } of this.#cpu) {
+        const high = (value ?? 0) / Math.max(this.#cores, 0.01) * (height - 4 * ratio);
+        ctx.fillRect(at(from), foot - high, Math.max(1, at(to) - at(from)), high);
+      }
+      ctx.restore();
+    }
+    /** What is at the cursor: the lane's event under the pointer, or any. @param {Plot | null} plot */
+    #read(plot) {
+      const { left = -1, top = -1 } = plot?.cursor ?? {};
+      if (!plot || !this.#view || left < 0) {
+        this.figure.setWhen("range");
+        setText(this.read, "");
+        return;
+      }
+      const ms = this.#view.begin + plot.posToVal(left, "x") * 1e3;
+      const near = (plot.posToVal(NEAR_PX, "x") - plot.posToVal(0, "x")) * 1e3;
+      this.figure.setWhen(elapsed((ms - this.#view.begin) / 1e3), clockTime(ms));
+      const pointed = plot.over.matches(":hover") ? Math.floor(top / plot.over.clientHeight * this.#shown) : -1;
+      const lanes = pointed >= 0 ? this.#lanes.slice(pointed, pointed + 1) : this.#lanes;
+      const found = lanes.map((lane) => eventAt(lane, ms, near)?.text).filter(Boolean);
+      const cores2 = this.#cpu.find(({ from, to }) => ms >= from && ms < to)?.value;
+      const cpu = cores2 === null || cores2 === void 0 ? [] : [`CPU ${fixed(cores2, 2)} cores`];
+      setText(this.read, [...found, ...pointed < 0 || pointed >= this.#lanes.length ? cpu : []].join("; "));
+    }
+  };
+  function summaryOf(lanes, view) {
+    const found = lanes.map(({ title, events }) => ({ title, events: eventsIn(events, view.range) })).filter(({ events }) => events.length > 0);
+    if (found.length === 0) return "No event is known in this range.";
+    return found.map(({ title, events }) => {
+      const longest = Math.max(...events.map(({ duration_ms: length }) => length));
+      return `${title}: ${counted(events.length, "event")}, at most ${fixed(longest, longest < 10 ? 1 : 0)} ms`;
+    }).join("; ");
+  }
+  function rowOf2({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
+    return [elapsed((from - begin) / 1e3, 1), `${fixed(length, 1)} ms`, text];
+  }
+
+  // src/charts/orders.js
+  var STAGE_COLOURS = {
+    send_lag: "--stage-1",
+    ingest: "--stage-2",
+    compute: "--stage-3",
+    delivery: "--stage-4"
+  };
+  function orderRows(orders, beginMs) {
+    const longest = Math.max(1, ...orders.map((order) => orderLatencyUs(order) ?? 0));
+    return orders.map((order) => {
+      const segments = segmentsOf(order);
+      const due = order.intended_unix_us ?? 0;
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, String(order.order_id), h("span.sub", {}, ` ${order.symbol ?? ""}`)),
+        h("td.number", {}, elapsed((due / 1e3 - beginMs) / 1e3, 3)),
+        h("td.number", {}, latency(orderLatencyUs(order))),
+        h(
+          "td.bars",
+          { "aria-hidden": "true" },
+          segments.map((segment) => bar(segment, due, longest))
+        ),
+        ...STAGES.map(({ stage: stage2 }) => h("td.number", {}, stageTime(segments, stage2)))
+      );
+    });
+  }
+  function bar({ stage: stage2, title, fromUs, toUs }, dueUs, longestUs) {
+    const element = h("span.bar", { title: `${title}: ${latency(toUs - fromUs)}` });
+    element.style.setProperty("--from", String((fromUs - dueUs) / longestUs));
+    element.style.setProperty("--part", String((toUs - fromUs) / longestUs));
+    element.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+    return element;
+  }
+  function stageTime(segments, stage2) {
+    const found = segments.find((segment) => segment.stage === stage2);
+    return latency(found ? found.toUs - found.fromUs : null);
+  }
+
+  // src/save.js
+  function save(name, blob) {
+    const url = URL.createObjectURL(blob);
+    const link = h("a", { href: url, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 1e4);
+  }
+  function saveText(name, text, type = "text/plain") {
+    save(name, new Blob([text], { type: `${type};charset=utf-8` }));
+  }
+
+  // src/trace.js
+  var ORDERS = 1;
+  var EVENTS = 2;
+  function traceOf({ runId, beginMs, orders, events }) {
+    const lanes = lanesOf(events);
+    return {
+      displayTimeUnit: "ms",
+      otherData: { run_id: runId, begin_unix_ms: String(beginMs) },
+      traceEvents: [
+        ...named(
+          ORDERS,
+          "slowest orders",
+          orders.map(({ order_id: id, symbol }) => `order ${id} ${symbol ?? ""}`.trim())
+        ),
+        ...named(
+          EVENTS,
+          "events",
+          lanes.map(({ title }) => title)
+        ),
+        ...orders.flatMap(
+          (order, at) => segmentsOf(order).map(
+            ({ title, fromUs, toUs }) => complete(title, "stage", ORDERS, at + 1, fromUs - beginMs * 1e3, toUs - fromUs, {
+              order_id: order.order_id
+            })
+          )
+        ),
+        ...lanes.flatMap(
+          ({ kind, events: of }, at) => of.map(
+            ({ text, begin_unix_ms: from, duration_ms: length }) => complete(text, kind, EVENTS, at + 1, (from - beginMs) * 1e3, length * 1e3, {})
+          )
+        )
+      ]
+    };
+  }
+  function named(pid, name, threads) {
+    if (threads.length === 0) return [];
+    return [
+      { name: "process_name", ph: "M", pid, tid: 0, args: { name } },
+      ...threads.flatMap((title, at) => [
+        /** @type {TraceEvent} */
+        { name: "thread_name", ph: "M", pid, tid: at + 1, args: { name: title } },
+        /** @type {TraceEvent} */
+        { name: "thread_sort_index", ph: "M", pid, tid: at + 1, args: { sort_index: at } }
+      ])
+    ];
+  }
+  function complete(name, cat, pid, tid, ts, dur, args) {
+    return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: Math.max(1, Math.round(dur)), args };
+  }
+
+  // src/parts/worst.js
+  var WorstSeconds = class {
+    /** @type {SecondData[]} */
+    #seconds = [];
+    /** @type {Part | null} */
+    #chosen = null;
+    #shown = "";
+    /** @type {HTMLButtonElement[]} */
+    #buttons = [];
+    /** @param {(second: SecondData) => void} choose @param {(text: string) => string} say in the words of the run */
+    constructor(choose, say) {
+      this.choose = choose;
+      this.say = say;
+      this.body = h("tbody");
+      this.element = h(
+        "section.worst",
+        { on: { keydown: (event) => this.#key(event) } },
+        h(
+          "div.table",
+          {},
+          h(
+            "table",
+            {},
+            h("caption", {}, "Worst seconds"),
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, "at"),
+                h("th.number", { scope: "col" }, "max"),
+                h("th.number", { scope: "col" }, say("orders")),
+                h("th", { scope: "col" }, "met")
+              )
+            ),
+            this.body
+          )
+        )
+      );
+    }
+    /** @param {SecondData[]} seconds worst first @param {Part | null} chosen @param {number} beginMs of the run */
+    update(seconds2, chosen, beginMs) {
+      this.#seconds = seconds2;
+      this.#chosen = chosen;
+      show(this.element, seconds2.length > 0);
+      const key = JSON.stringify([seconds2, beginMs]);
+      if (this.#shown !== key) this.#fill(seconds2, beginMs);
+      this.#shown = key;
+      const at = chosenSecond(seconds2, chosen);
+      this.#buttons.forEach((button, number) => {
+        setAttribute(button, "aria-pressed", number === at);
+        button.closest("tr")?.classList.toggle("chosen", number === at);
+      });
+    }
+    /** The next worse second (-1), or the next less bad one (1). @param {number} direction */
+    move(direction) {
+      const next = nextSecond(this.#seconds, this.#chosen, direction);
+      if (!next) return;
+      if (this.element.contains(document.activeElement)) this.#buttons[this.#seconds.indexOf(next)].focus();
+      this.choose(next);
+    }
+    /** @param {SecondData[]} seconds @param {number} beginMs */
+    #fill(seconds2, beginMs) {
+      this.#buttons = seconds2.map(
+        (second) => h(
+          "button.quiet",
+          { type: "button", title: "Look at this second", on: { click: () => this.choose(second) } },
+          elapsed((second.begin_unix_ms - beginMs) / 1e3)
+        )
+      );
+      this.body.replaceChildren(
+        ...seconds2.map(
+          (second, at) => h(
+            "tr",
+            { on: { click: ({ target }) => target !== this.#buttons[at] && this.choose(second) } },
+            h("th", { scope: "row" }, this.#buttons[at]),
+            h("td.number", {}, latency(second.max_ns / 1e3)),
+            h("td.number", {}, whole(second.orders)),
+            h("td", {}, second.text ? this.say(second.text) : h("span.sub", {}, "nothing that is known"))
+          )
+        )
+      );
+    }
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+      const direction = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[event.key];
+      if (direction === void 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.move(direction);
+    }
+  };
+
+  // src/parts/slow.js
+  var ORDERS_MAX = 12;
+  var SlowSeconds = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {CausesData | null} */
+    #causes = null;
+    /** @param {RunModel} model for its words @param {Actions} actions */
+    constructor(model, actions) {
+      this.say = (text) => inWordsOf(model, text);
+      const picking = {
+        ...actions,
+        pick: (ms) => {
+          const { from, to } = aroundMoment(ms);
+          actions.brush(from, to);
+        }
+      };
+      this.heat = new Heatmap({ title: "Latency over time", actions: picking, height: 280, lines: true });
+      this.lanes = new Lanes(picking);
+      this.worst = new WorstSeconds((second) => {
+        const { from, to } = around(second);
+        actions.brush(from, to);
+      }, this.say);
+      this.rows = h("tbody");
+      this.caption = h("caption");
+      this.orders = this.#orders();
+      this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
+      this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
+      this.where = h("section.where", {}, this.median.element, this.slowest.element);
+      this.map = h("div.map", {}, this.heat.element, this.lanes.element);
+    }
+    /**
+     * @param {View} view
+     * @param {ResultData | null} result of the run, as far as there is one
+     * @param {Part | null} chosen by the reader
+     */
+    update(view, result, chosen) {
+      const causes = result?.causes ?? null;
+      [this.#view, this.#causes] = [view, causes];
+      const bins = view.histBins({ name: END_TO_END.name });
+      const samples = bins.reduce((sum3, { hist }) => sum3 + hist.count, 0);
+      this.heat.update(view, bins, `${counted(samples, "sample")}; the stronger the colour, the more of them`);
+      const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
+      this.lanes.update(view, causes?.events ?? [], cpu, result?.machine?.cores ?? 0);
+      this.worst.update(causes?.seconds ?? [], chosen, view.begin);
+      const orders = ordersIn(causes?.orders ?? [], view.range);
+      this.#showOrders(orders, view.begin);
+      this.#showStages(view, orders);
+    }
+    release() {
+      this.heat.release();
+      this.lanes.release();
+    }
+    #orders() {
+      const save2 = h("button.quiet", { type: "button", on: { click: () => this.#saveTrace() } }, "Perfetto trace");
+      const columns = ["due at", "whole", ...STAGES.map(({ title }) => title)];
+      const [due, all, ...stages] = columns.map((title) => h("th.number", { scope: "col" }, title));
+      stages.forEach((cell, at) => cell.prepend(patch(STAGES[at].stage)));
+      return h(
+        "section.orders",
+        {},
+        h("div.tools", {}, save2),
+        h(
+          "div.table",
+          { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") },
+          h(
+            "table.waterfall",
+            {},
+            this.caption,
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, this.say("order")),
+                due,
+                all,
+                h("th.bars", { scope: "col", "aria-hidden": "true" }),
+                stages
+              )
+            ),
+            this.rows
+          )
+        )
+      );
+    }
+    /** @param {OrderData[]} orders @param {number} beginMs */
+    #showOrders(orders, beginMs) {
+      show(this.orders, orders.length > 0);
+      const most = Math.min(orders.length, ORDERS_MAX);
+      const of = orders.length > most ? `, of ${whole(orders.length)} that were kept` : "";
+      setText(this.caption, this.say(`The slowest ${counted(most, "order")} of this range${of}`));
+      this.rows.replaceChildren(...orderRows(orders.slice(0, most), beginMs));
+    }
+    /** @param {View} view @param {OrderData[]} orders */
+    #showStages(view, orders) {
+      const hists = STAGES.map(({ stage: stage2 }) => view.hist(stageLatency(stage2)));
+      const medians = hists.map((hist) => percentile(hist, 50));
+      const sum3 = medians.reduce((all, us) => all + us, 0);
+      this.median.set(
+        sum3 > 0 ? STAGES.map(({ stage: stage2, title }, at) => ({ stage: stage2, title, us: medians[at], share: medians[at] / sum3 })) : [],
+        "Medians of stages need not add up to the median of the whole."
+      );
+      this.slowest.set(
+        meanStages(orders),
+        this.say(`Of the ${counted(orders.length, "order")} that were kept of this range.`)
+      );
+    }
+    #saveTrace() {
+      if (!this.#view || !this.#causes) return;
+      const { model, begin, range } = this.#view;
+      const trace = traceOf({
+        runId: model.runId,
+        beginMs: begin,
+        orders: ordersIn(this.#causes.orders, range),
+        events: eventsIn(this.#causes.events, range)
+      });
+      saveText(`${model.runId || "run"}-trace.json`, JSON.stringify(trace), "application/json");
+    }
+  };
+  function stageTable(caption) {
+    const body = h("tbody");
+    const about = h("p.summary");
+    const element = h("div.stages", {}, h("table.waterfall", {}, h("caption", {}, caption), body), about);
+    return {
+      element,
+      /** @param {StagePart[]} parts @param {string} text */
+      set: (parts, text) => {
+        show(element, parts.length > 0);
+        setText(about, text);
+        let before = 0;
+        body.replaceChildren(
+          ...parts.map(({ stage: stage2, title, us, share: part }) => {
+            const bar2 = h("span.bar");
+            bar2.style.setProperty("--from", String(before));
+            bar2.style.setProperty("--part", String(part));
+            bar2.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+            before += part;
+            return h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, title),
+              h("td.bars", { "aria-hidden": "true" }, bar2),
+              h("td.number", {}, latency(us)),
+              h("td.number", {}, share(part))
+            );
+          })
+        );
+      }
+    };
+  }
+  function patch(stage2) {
+    const element = h("i.patch", { "aria-hidden": "true" });
+    element.style.setProperty("background", `var(${STAGE_COLOURS[stage2]})`);
+    return element;
+  }
+
+  // src/parts/tiles.js
+  var NAMES = [
+    "latency p50",
+    "p95",
+    "p99",
+    "p99 between boundaries",
+    "p99.9",
+    "p99.99",
+    "max",
+    "messages offered",
+    "processed",
+    "CPU a message",
+    "lag"
+  ];
+  var BETWEEN = 3;
   var NOW_MS = 1e4;
+  var Tiles = class {
+    /** @param {RunModel} model */
+    constructor(model) {
+      this.model = model;
+      this.figures = keyFigures(NAMES);
+      this.element = this.figures.element;
+    }
+    /** @param {View} view @param {Hist} hist of the latencies @param {number | null} lag in messages */
+    update(view, hist, lag) {
+      const result = view.judged && view.history.latencyRows.length > 1 ? view.history.result : null;
+      const latencies = result ? ofResult(result, view) : ofRange(view, hist);
+      const now = view.model.live ? nowOf(view) : null;
+      const rates = [SENT, PROCESSED].map((of) => ({
+        value: rate(view.rate(of)),
+        unit: "/s",
+        sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`
+      }));
+      if (result) rates[0] = { value: rate(result.achieved_rate_per_s), unit: "/s", sub: "result" };
+      this.figures.set([...latencies, ...rates, cpuFigure(view, result), lagFigure(view, lag)]);
+    }
+  };
+  function ofResult(result, view) {
+    const figures2 = resultFigures(result, view.history.latencyRows, view.history.limits.clusters_min ?? 0);
+    const ns = result.latency_between_boundaries_ns?.p99 ?? null;
+    const between = result.boundaries && ns !== null ? { ...apart(latency(ns / 1e3)), sub: "result" } : null;
+    return [...figures2.slice(0, BETWEEN), between, ...figures2.slice(BETWEEN)];
+  }
+  function ofRange(view, hist) {
+    const of = view.judged ? "result" : "of this range";
+    const figures2 = [50, 95, 99, 99.9, 99.99].map(
+      (percent, at) => percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min)
+    );
+    const max = { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: `of ${counted(hist.count, "sample")}` };
+    return [...figures2.slice(0, BETWEEN), null, ...figures2.slice(BETWEEN), max];
+  }
+  function nowOf({ model, span, history: history2 }) {
+    return new View(model, { from: Math.max(span.from, span.to - NOW_MS), to: span.to, whole: false }, span, { history: history2 });
+  }
+  function cpuFigure(view, result) {
+    if (result) {
+      const us = result.cpu_us_per_message;
+      return us === null ? null : { value: fixed(us, 2), unit: "µs", sub: "result" };
+    }
+    const jobs = view.numbers(CPU).filter(({ labels }) => labels.source?.startsWith("job"));
+    const spent = view.flowed(jobs.map(({ name, labels }) => ({ name, labels: { source: labels.source } })));
+    const done = view.flowed(PROCESSED) ?? 0;
+    return jobs.length > 0 && spent !== null && done > 0 ? { value: fixed(spent * 1e6 / done, 2), unit: "µs", sub: "" } : null;
+  }
+  function lagFigure(view, lag) {
+    const sentRate = view.rate(SENT) ?? 0;
+    if (!view.model.live || lag === null) return null;
+    const seconds2 = sentRate > 0 ? `${(lag / sentRate).toFixed(2)} s of load; ` : "";
+    return { value: whole(lag), unit: "messages", sub: `${seconds2}counted up to 2 s late` };
+  }
+
+  // src/parts/why.js
+  var Why = class {
+    #shown = "";
+    constructor() {
+      this.sentence = h("p.sentence");
+      this.list = h("ul.causes");
+      this.tail = h("p.about");
+      this.element = h("section.why", { "aria-label": "Why" }, h("h2", {}, "Why"), this.sentence, this.list, this.tail);
+    }
+    /** @param {RunModel | null} model for its words @param {{live: boolean, result: ResultData | null}} run */
+    update(model, run) {
+      const say = (text) => model ? inWordsOf(model, text) : text;
+      const causes = run.result?.causes ?? null;
+      const sentence = causes ? `${capital(causes.sentence.replace(/\.$/, ""))}.` : whyNone(run);
+      const key = JSON.stringify([sentence, causes?.found]);
+      if (this.#shown === key) return;
+      this.#shown = key;
+      this.sentence.classList.toggle("none", causes === null);
+      setText(this.sentence, say(sentence));
+      this.list.replaceChildren(...causes ? items(causes, say) : []);
+      show(this.list, this.list.childElementCount > 0);
+      setText(this.tail, causes ? say(tailText(causes)) : "");
+    }
+  };
+  function items(causes, say) {
+    const left = unexplainedText(causes);
+    return [
+      ...causes.found.map(
+        (cause) => h(
+          "li",
+          {},
+          meter(cause.share),
+          h("span", {}, say(causeText(cause)), cause.advice && h("span.advice", {}, ` Try first: ${say(cause.advice)}`))
+        )
+      ),
+      left && h("li.rest", {}, meter(causes.unexplained_share), h("span", {}, say(left)))
+    ].filter((item) => item !== "");
+  }
+  function meter(part) {
+    const fill = h("i");
+    fill.style.setProperty("--part", String(Math.max(0, Math.min(1, part))));
+    return h("span.meter", { "aria-hidden": "true" }, fill);
+  }
+  function capital(text) {
+    return text.slice(0, 1).toUpperCase() + text.slice(1);
+  }
+
+  // src/pages/overview.js
   var THROUGHPUT = [
     { title: "offered", of: SENT },
     { title: "processed", of: PROCESSED }
@@ -3230,14 +4117,9 @@
     constructor(app) {
       this.app = app;
       const { actions } = app;
-      this.figures = keyFigures([
-        "messages offered",
-        "processed",
-        inWordsOf(app.model, "alerts"),
-        "lag",
-        ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
-        "max"
-      ]);
+      this.why = new Why();
+      this.tiles = new Tiles(app.model);
+      this.slow = new SlowSeconds(app.model, actions);
       this.over = new TimeChart({
         title: "Latency, intended send to receipt",
         unit: "log scale",
@@ -3285,17 +4167,21 @@
       this.element = h(
         "div",
         {},
-        this.figures.element,
+        this.why.element,
+        this.tiles.element,
         this.about,
         h(
           "div.grid",
           {},
-          h("div.wide", {}, this.over.element),
-          this.findings.element,
+          h("div.widest", {}, this.slow.map),
+          h("div.beside", {}, this.slow.worst.element, this.findings.element),
+          h("div.curve", {}, this.curve.element),
+          h("div.over", {}, this.over.element),
+          h("div.full", {}, this.slow.orders),
+          h("div.full", {}, this.slow.where),
+          ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
           h("div.full", {}, this.triple.element),
           this.result,
-          ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
-          h("div.half", {}, this.curve.element),
           h("div.half", {}, this.counts.element, this.notes.element)
         )
       );
@@ -3304,7 +4190,11 @@
     update(view) {
       const hist = view.hist(END_TO_END);
       const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
-      this.#figures(view, hist, points.at(-1));
+      const { choice } = this.app.route;
+      const { live } = view.model;
+      this.why.update(view.history, { live, result: view.history.result });
+      this.tiles.update(view, hist, points.at(-1)?.value ?? null);
+      this.slow.update(view, view.history.result, choice.kind === "fixed" ? choice : null);
       setText(this.about, inWordsOf(view.history, aboutLatencies(view)));
       const bins = view.histBins({ name: END_TO_END.name });
       this.over.update(view, percentileRows(bins), percentileOverall(hist, view), percentileSummary(view, bins));
@@ -3344,7 +4234,7 @@
         ])
       );
       this.notes.setRows(
-        view.model.notes.map(({ unix_ms: ms, kind, name, text }) => [
+        view.model.notes.filter(({ kind }) => kind !== "result").map(({ unix_ms: ms, kind, name, text }) => [
           elapsed((ms - view.begin) / 1e3),
           clockTime(ms),
           kind === "phase" ? name : `${kind}: ${name}`,
@@ -3353,33 +4243,12 @@
       );
       this.findings.update(view);
     }
-    release() {
-      for (const chart of [this.over, this.rates, this.alerts, this.lag, this.curve]) chart.release();
+    /** The next of the worst seconds, or the one before. @param {number} direction */
+    next(direction) {
+      this.slow.worst.move(direction);
     }
-    /** @param {View} view @param {Hist} hist @param {LagPoint} [lag] */
-    #figures(view, hist, lag) {
-      const { model, span } = view;
-      const now = model.live ? new View(model, { from: Math.max(span.from, span.to - NOW_MS), to: span.to, whole: false }, span) : null;
-      const rates = [SENT, PROCESSED, ALERTS].map((of2) => ({
-        value: rate(view.rate(of2)),
-        unit: "/s",
-        sub: now ? `now ${rate(now.rate(of2))}` : `${whole(view.grown(of2))} in all`
-      }));
-      const sentRate = view.rate(SENT) ?? 0;
-      const of = `${view.judged ? "result, " : ""}of ${counted(hist.count, "sample")}`;
-      const latencies = PERCENTS.map(
-        (percent, at) => percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min)
-      );
-      this.figures.set([
-        ...rates,
-        {
-          value: whole(lag?.value),
-          unit: "messages",
-          sub: lag && sentRate > 0 ? `${(lag.value / sentRate).toFixed(2)} s of load` : ""
-        },
-        ...latencies,
-        { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: "" }
-      ]);
+    release() {
+      for (const part of [this.slow, this.over, this.rates, this.alerts, this.lag, this.curve]) part.release();
     }
   };
   function aboutLatencies({ judged, history: history2 }) {
@@ -3478,17 +4347,17 @@
     }
     /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
     #row(title, way, href) {
-      const bar = h("span.bar");
+      const bar2 = h("span.bar");
       const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
       const name = href === "#" ? title : h("a", { href }, title);
       return {
-        bar,
+        bar: bar2,
         cells,
         element: h(
           "tr",
           {},
           h("th", { scope: "row" }, name, h("span.sub", {}, ` ${way}`)),
-          h("td.bars", { "aria-hidden": "true" }, bar),
+          h("td.bars", { "aria-hidden": "true" }, bar2),
           cells
         )
       };
@@ -3498,9 +4367,9 @@
      * @param {Hist} hist
      * @param {{from: number, mean: number, total: number, unit: Unit}} given from, mean, total: us
      */
-    #fill({ bar, cells }, hist, { from, mean, total: total2, unit }) {
-      bar.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
-      bar.style.setProperty("--part", String(total2 > 0 ? mean / total2 : 0));
+    #fill({ bar: bar2, cells }, hist, { from, mean, total: total2, unit }) {
+      bar2.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
+      bar2.style.setProperty("--part", String(total2 > 0 ? mean / total2 : 0));
       const values = SHOWN.map((percent) => shownPercentile(hist, percent));
       const texts = [
         inUnit(hist.count > 0 ? mean : null, unit),
@@ -3803,7 +4672,7 @@
       updateMemory(this.memory, view, [source]);
       this.histograms.element.hidden = histogramsOf(view.model, source).length === 0;
       this.histograms.set(
-        histogramsOf(view.model, source).map((selector) => ({ title: titleOf(selector), hist: view.hist(selector) }))
+        histogramsOf(view.model, source).map((selector) => ({ title: titleOf2(selector), hist: view.hist(selector) }))
       );
       const done = stepsOf(view.model, COMPUTATIONS).filter(
         ({ workers: kind, latency: selector }) => source.startsWith(kind) && view.has(selector)
@@ -3919,7 +4788,7 @@
       newest2 && newest2.clock_error_us >= 0 ? `±${latency(newest2.clock_error_us)}` : "unknown"
     ];
   }
-  function titleOf({ name, labels = {} }) {
+  function titleOf2({ name, labels = {} }) {
     const rest = Object.entries(labels).filter(([label]) => !["phase", "source", "run_id"].includes(label));
     return [plainName(name), ...rest.map(([, value]) => value)].join(", ").replaceAll("_", " ");
   }
@@ -4049,6 +4918,9 @@
     ["g r", "runs"],
     ["g a", "aggregator"],
     ["[ ]", "range half its width earlier, later"],
+    ["n p", "next, previous worst second, on the overview"],
+    ["← →", "move a chart's cursor; with Shift pick a range, Enter takes it"],
+    ["Ctrl wheel", "zoom a chart; Shift wheel moves it"],
     ["l", "follow the newest data"],
     ["0", "the whole run"],
     ["− +", "narrower, wider bins"],
@@ -4556,6 +5428,8 @@
         "g a": go("aggregator"),
         "[": () => this.move(-1),
         "]": () => this.move(1),
+        n: () => this.#page?.next?.(1),
+        p: () => this.#page?.next?.(-1),
         l: () => this.goLive(),
         0: () => this.choose(WHOLE2),
         t: () => this.toggleTables(),

@@ -228,6 +228,10 @@
   // src/model.js
   var INTERVALS_MAX = 2e3;
   var RunModel = class {
+    /** @type {Note | undefined} */
+    #resultNote;
+    /** @type {ResultData | null} */
+    #result = null;
     /** @param {RunData} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
     constructor(data) {
       if (data.format !== 1) throw new RangeError(`the data has format ${data.format}, this page reads format 1`);
@@ -313,6 +317,12 @@
     get latencyRows() {
       return this.#verdictNote?.judged?.rows ?? [];
     }
+    /** The result whole, as result.json has it; null as long as there is none, and of a run of an older version. */
+    get result() {
+      const note = this.notes.findLast(({ kind }) => kind === "result");
+      if (note !== this.#resultNote) [this.#resultNote, this.#result] = [note, note ? resultIn(note) : null];
+      return this.#result;
+    }
     get #verdictNote() {
       return this.notes.findLast(({ kind }) => kind === "verdict");
     }
@@ -376,6 +386,13 @@
   function sameLabels(one, other) {
     const names = Object.keys(one);
     return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+  }
+  function resultIn({ text }) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
   }
   function inOrder(notes) {
     return [...notes].sort((one, other) => one.unix_ms - other.unix_ms);
@@ -458,8 +475,8 @@
     /** @type {Table} */
     #table;
     /**
-     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string}[]}} given
-     *   about: what there is to know to read it; columns: of the table twin, all of them numbers.
+     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
+     *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
      */
     constructor({ title, unit = "", about = "", columns }) {
       numbered += 1;
@@ -742,7 +759,7 @@
       )
     );
   }
-  function anomalies({ anomalies: given }) {
+  function anomalies({ anomalies: given = [] }) {
     const lines = given.length > 0 ? given : ["Nothing."];
     return h(
       "section",
@@ -785,7 +802,7 @@
     if (value === null || value === void 0) return "not known";
     return typeof value === "object" ? JSON.stringify(value) : String(value);
   }
-  function marks({ boundaries, gc }) {
+  function marks({ boundaries = [], gc = [] }) {
     return [
       ...boundaries.map(({ begin_ms: ms, gap_ms: gap }) => ({
         unix_ms: ms,
@@ -808,7 +825,9 @@
     const groups = parts.map(({ name, value, unit, sub }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub)));
     return {
       element: h("dl.figures", {}, groups),
-      set: (values) => values.forEach(({ value, unit = "", sub = "", small = false }, at) => {
+      set: (values) => values.forEach((figure, at) => {
+        show(groups[at], figure !== null);
+        const { value, unit = "", sub = "", small = false } = figure ?? { value: "" };
         setText(parts[at].value, value);
         setText(parts[at].unit, unit);
         setText(parts[at].sub, sub);
@@ -906,7 +925,9 @@
 
   // src/charts/plot.js
   var SYNC_KEY = "time";
-  var MARKS = { boundary: "--p999", gc: "--p95" };
+  var UNMARKED = ["verdict", "limits", "result"];
+  var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
+  var CLICK_MS = 250;
   var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
   function axisFont(size = 11) {
     return `${size}px ${colour("--font")}`;
@@ -973,18 +994,99 @@
     };
   }
   function brushHooks(beginMs, actions) {
+    const msAt = (plot, left) => beginMs() + plot.posToVal(left, "x") * 1e3;
     return {
-      init: [(plot) => plot.over.addEventListener("dblclick", () => actions.whole())],
+      init: [
+        (plot) => {
+          clicks(plot, (left) => actions.pick?.(msAt(plot, left)), actions.whole);
+          cursorKeys(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+          wheel(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+        }
+      ],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
-          if (width < 4) return;
-          const [from, to] = [left, left + width].map((at) => beginMs() + plot.posToVal(at, "x") * 1e3);
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          if (plot.over.matches(":hover")) actions.brush(from, to);
+          if (width < 4 || keyed.has(plot)) return;
+          plot.setSelect(NOTHING, false);
+          if (plot.over.matches(":hover")) actions.brush(msAt(plot, left), msAt(plot, left + width));
         }
       ]
     };
+  }
+  var NOTHING = { left: 0, top: 0, width: 0, height: 0 };
+  var keyed = /* @__PURE__ */ new WeakSet();
+  function clicks({ over }, once, twice) {
+    let waiting;
+    over.addEventListener("click", ({ clientX }) => {
+      clearTimeout(waiting);
+      const left = clientX - over.getBoundingClientRect().left;
+      waiting = setTimeout(() => once(left), CLICK_MS);
+    });
+    over.addEventListener("dblclick", () => {
+      clearTimeout(waiting);
+      twice();
+    });
+  }
+  function cursorKeys(plot, take) {
+    const place = plot.root.parentElement;
+    if (!place) return;
+    let from = 0;
+    const moveTo = (left) => {
+      const at = Math.max(0, Math.min(plot.over.clientWidth, left));
+      const setCursor = (
+        /** @type {(at: object, fire: boolean, tell: boolean) => void} */
+        plot.setCursor
+      );
+      setCursor({ left: at, top: plot.over.clientHeight / 2 }, true, true);
+      return at;
+    };
+    const leave = () => {
+      keyed.delete(plot);
+      plot.setSelect(NOTHING, false);
+    };
+    const onKey = (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const { clientWidth: width, clientHeight: height } = plot.over;
+      const left = Math.max(0, plot.cursor.left ?? 0);
+      const step = { ArrowLeft: -width / 100, ArrowRight: width / 100, Home: -width, End: width }[event.key];
+      if (step !== void 0) {
+        if (event.shiftKey && take && !keyed.has(plot)) {
+          keyed.add(plot);
+          from = left;
+        } else if (!event.shiftKey) leave();
+        const at = moveTo(left + step);
+        if (keyed.has(plot)) {
+          plot.setSelect({ left: Math.min(from, at), top: 0, width: Math.abs(at - from), height }, false);
+        }
+      } else if (event.key === "Enter" && keyed.has(plot)) {
+        const { left: first, width: wide } = plot.select;
+        leave();
+        if (wide >= 1) take?.(first, first + wide);
+      } else if (event.key === "Escape" && keyed.has(plot)) leave();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    place.tabIndex = 0;
+    place.addEventListener("keydown", onKey);
+  }
+  function wheel({ over }, take) {
+    over.addEventListener(
+      "wheel",
+      (event) => {
+        const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+        const zooms = event.ctrlKey || event.metaKey;
+        if (!zooms && Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY)) return;
+        event.preventDefault();
+        const { left, width } = over.getBoundingClientRect();
+        const [first, last] = zooms ? zoomed(event.clientX - left, width, event.deltaY > 0 ? 1.25 : 0.8) : [0, width].map((at) => at + Math.sign(sideways) * width * 0.1);
+        take(first, last);
+      },
+      { passive: false }
+    );
+  }
+  function zoomed(at, width, factor) {
+    return [at - at * factor, at + (width - at) * factor];
   }
   function marksHook(state) {
     return (plot) => {
@@ -1002,9 +1104,9 @@
       }
       ctx.lineWidth = uPlot.pxRatio;
       for (const { unix_ms: ms, kind } of view.model.notes) {
-        if (kind === "verdict" || kind === "limits") continue;
-        ctx.strokeStyle = colour(MARKS[kind] ?? "--mark");
-        ctx.setLineDash(kind === "event" ? [2 * uPlot.pxRatio, 3 * uPlot.pxRatio] : []);
+        if (UNMARKED.includes(kind)) continue;
+        ctx.strokeStyle = colour(kind in MARKS ? "--ink-2" : "--mark");
+        ctx.setLineDash((MARKS[kind] ?? []).map((length) => length * uPlot.pxRatio));
         const x = Math.round(at(ms)) + 0.5;
         ctx.beginPath();
         ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
@@ -1163,15 +1265,21 @@
 
   // src/charts/heatmap.js
   var LEGEND_STEPS = 6;
+  var OVER = [
+    { title: "p50", colour: "--p50", width: 2 },
+    { title: "max", colour: "--max", width: 1.5, dash: [4, 3] }
+  ];
   var Heatmap = class {
     /** @type {View | null} */
     #view = null;
     /** @type {Column[]} */
     #columns = [];
     #most = 1;
+    /** @type {(number | null)[][]} p50 and maximum of each bin */
+    #over = [];
     /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
     #rows = [40, 60];
-    /** @param {{title: string, actions: Actions, height?: number}} given */
+    /** @param {{title: string, actions: Actions, height?: number, lines?: boolean}} given lines: p50 and max over it */
     constructor(given) {
       this.given = given;
       this.figure = new Figure({
@@ -1189,6 +1297,8 @@
       this.most = h("span");
       this.read = h("b");
       this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
+      this.lines = given.lines ? OVER : [];
+      this.values = this.lines.map((line) => this.figure.addKey(line));
       this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
@@ -1198,16 +1308,21 @@
       this.#view = view;
       this.#columns = heatColumns(bins);
       this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
-      const [least, most] = [
-        Math.min(...bins.map(({ hist }) => hist.minUs)),
-        Math.max(...bins.map(({ hist }) => hist.maxUs))
+      this.#over = [
+        bins.map(({ hist }) => shownPercentile(hist, 50)),
+        bins.map(({ hist }) => hist.count > 0 ? hist.maxUs : null)
       ];
-      this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
+      const measured = bins.filter(({ from, to }) => from >= view.flow.from && to <= view.flow.to);
+      const ruling = measured.length > 0 ? measured : bins;
+      const most = Math.max(...ruling.map(({ hist }) => hist.maxUs));
+      this.#rows = bins.length > 0 ? [rowOf(Math.min(...ruling.map(({ hist }) => hist.minUs))), rowOf(most) + 1] : [40, 60];
+      const cut = bins.some(({ hist }) => rowOf(hist.maxUs) >= this.#rows[1]);
       this.#colourLegend();
       const plot = this.place.plot();
       plot?.setData(this.#data(view));
       this.#read(plot);
-      this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table(view));
+      const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
+      this.figure.describe(bins.length > 0 ? said : "Nothing was measured in this range.", () => this.#table(view));
     }
     release() {
       this.figure.release();
@@ -1216,7 +1331,7 @@
     /** @param {View} view @returns {PlotData} */
     #data({ begin }) {
       const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
-      return [xs, xs.map(() => null)];
+      return [xs, ...this.lines.length > 0 ? this.#over.flatMap((line) => [line, line]) : [xs.map(() => null)]];
     }
     /** @param {{width: number, height: number}} size */
     #make(size) {
@@ -1233,7 +1348,7 @@
             y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] }
           },
           axes: [timeAxis(), latencyAxis()],
-          series: [{}, {}],
+          series: this.lines.length > 0 ? [{}, ...this.lines.flatMap(cased)] : [{}, {}],
           hooks: {
             ...brush,
             drawClear: [marksHook(() => ({ view: this.#view }))],
@@ -1255,8 +1370,12 @@
     #paint(plot) {
       if (!this.#view) return;
       this.#colourLegend();
-      const { ctx } = plot;
+      const { ctx, bbox } = plot;
       const { begin } = this.#view;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
       for (const { from, to, rows } of this.#columns) {
         const left = Math.round(plot.valToPos((from - begin) / 1e3, "x", true));
         const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1e3, "x", true)));
@@ -1267,10 +1386,14 @@
           ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
         }
       }
+      ctx.restore();
     }
     /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
     #read(plot) {
-      const { left = -1, top = -1 } = plot?.cursor ?? {};
+      const { left = -1, top = -1, idx = null } = plot?.cursor ?? {};
+      this.values.forEach(
+        (place, line) => setText(place, left < 0 || idx === null ? "" : latency(this.#over[line][idx]))
+      );
       if (!plot || !this.#view || left < 0) {
         this.figure.setWhen("range");
         setText(
@@ -1312,6 +1435,13 @@
       );
     }
   };
+  function cased({ colour: name, width = 1.5, dash }) {
+    const points = { show: false };
+    return [
+      { stroke: () => colour("--paper"), width: width + 2.5, points },
+      { stroke: () => colour(name), width, dash, points }
+    ];
+  }
   function heatColumns(bins) {
     return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
   }

@@ -78,6 +78,7 @@ def result(run_id: str, found: dict[str, Any] | None) -> dict[str, Any]:
         "latency_ns": {**latencies, "max": 860_000_000}, "latency_samples": 10_973, "boundaries": 6,
         "latency_between_boundaries_ns": {**latencies, "p99": 31_100_000, "max": 96_000_000},
         "machine": {"cores": 2}, "causes": found,
+        "verdicts": {"objectives": {"holds": None, "evidence": []}},
     }  # fmt: skip
 
 

@@ -27,6 +27,21 @@ def sentence(page: Page) -> str:
     return page.locator(".why .sentence").inner_text()
 
 
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen(judged: Site, watched: Open, width: int, theme: str) -> None:
+    page = watched(width=width, color_scheme=theme).open(judged.url)
+    page.wait_for_timeout(200)
+
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    lefts = [
+        box["x"]
+        for name in (".map", ".worst", ".curve")
+        if (box := page.locator(name).bounding_box())  # the map, beside it the worst seconds, beside these the curve
+    ]
+    assert len(set(map(round, lefts))) == {390: 1, 1280: 2, 1920: 3}[width]
+
+
 def test_the_cause_is_said_with_shares_advice_and_what_remains(judged: Site, watched: Open) -> None:
     watching = watched()
     page = watching.open(judged.url)

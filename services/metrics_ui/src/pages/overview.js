@@ -125,7 +125,8 @@ export class OverviewPage {
         ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
         h("div.full", {}, this.triple.element),
         this.result,
-        h("div.half", {}, this.counts.element, this.notes.element),
+        h("div.half", {}, this.counts.element),
+        h("div.half", {}, this.notes.element),
       ),
     );
   }

@@ -2057,7 +2057,11 @@
     { colour: "--rate-3", dash: [2, 2], width: 1.5 },
     { colour: "--rate-4", dash: [8, 3, 2, 3], width: 1.5 },
     { colour: "--p9999", dash: [1, 3], width: 2 },
-    { colour: "--max", width: 1.5 }
+    { colour: "--max", width: 1.5 },
+    { colour: "--rate-1", dash: [3, 2], width: 1.5 },
+    { colour: "--rate-2", dash: [1, 2], width: 2 },
+    { colour: "--rate-3", dash: [9, 3], width: 1.5 },
+    { colour: "--rate-4", width: 1.5 }
   ];
   function rateLines(titles) {
     return titles.map((title, at) => ({ title, ...RATE_LINES[at % RATE_LINES.length] }));
@@ -4182,7 +4186,8 @@
           ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
           h("div.full", {}, this.triple.element),
           this.result,
-          h("div.half", {}, this.counts.element, this.notes.element)
+          h("div.half", {}, this.counts.element),
+          h("div.half", {}, this.notes.element)
         )
       );
     }
@@ -4799,6 +4804,11 @@
     return value === null ? NONE : `${fixed(value, 1)} s`;
   }
 
+  // src/parts/document.js
+  function hasNoObjective({ verdict, verdicts: given }) {
+    return verdict === "passed" && given?.objectives?.evidence.length === 0;
+  }
+
   // src/parts/bar.js
   var TITLES = {
     overview: "Overview",
@@ -4820,6 +4830,7 @@
       this.title = h("span.title");
       this.runId = h("span.runid");
       this.verdict = h("span.verdict");
+      this.objective = h("span.sub", {}, "no objective set");
       this.export = h("a.button", { download: "" }, "export");
       this.theme = h("button.quiet", { type: "button", on: { click: () => app.toggleTheme() } });
       this.tables = h(
@@ -4847,7 +4858,7 @@
           h("nav", { "aria-label": "Pages" }, Object.values(this.links)),
           h("div.tools", {}, this.tables, this.theme, this.help)
         ),
-        h("div.run", {}, this.title, this.runId, this.verdict, this.state, this.export)
+        h("div.run", {}, this.title, this.runId, this.verdict, this.objective, this.state, this.export)
       );
     }
     /** Links and marks, after the address has changed. */
@@ -4869,6 +4880,7 @@
       setText(this.verdict, model?.outcome || "not judged yet");
       this.verdict.dataset.verdict = model?.verdict ?? "";
       show(this.verdict, Boolean(model));
+      show(this.objective, Boolean(model?.result && hasNoObjective(model.result)));
       show(this.export, Boolean(model) && feed.served && !feed.fromFile);
       if (model) setAttribute(this.export, "href", `api/v1/runs/${encodeURIComponent(model.runId)}/export`);
       const state = stateOf(feed);

@@ -726,7 +726,7 @@
       "header.report-head",
       {},
       h("div.tools", {}, tables, themes),
-      h("h1", {}, `${result.workload} `, verdict),
+      h("h1", {}, `${result.workload} `, verdict, hasNoObjective(result) && h("span.sub", {}, " no objective set")),
       h(
         "p.sub",
         {},
@@ -740,6 +740,9 @@
       )
     );
   }
+  function hasNoObjective({ verdict, verdicts: given }) {
+    return verdict === "passed" && given?.objectives?.evidence.length === 0;
+  }
   function verdicts({ verdicts: given }) {
     const word = (holds, evidence) => holds === null ? evidence.length > 0 ? "not known" : "none asked for" : holds ? "yes" : "no";
     return h(
@@ -747,9 +750,15 @@
       { "aria-label": "Verdicts" },
       Object.entries(given).map(
         ([name, { holds, evidence }]) => h(
-          "div",
-          {},
-          h("h2", {}, `${TITLES[name]}: `, h("b", { "data-holds": String(holds) }, word(holds, evidence))),
+          "details",
+          holds === false ? { open: true } : {},
+          h(
+            "summary",
+            {},
+            h("h2", {}, `${TITLES[name]}: `, h("b", { "data-holds": String(holds) }, word(holds, evidence))),
+            " ",
+            evidence.length > 0 && h("span.sub", {}, heldText(evidence))
+          ),
           h(
             "ul",
             {},
@@ -758,6 +767,11 @@
         )
       )
     );
+  }
+  function heldText(evidence) {
+    const unknown = evidence.filter(({ holds }) => holds === null).length;
+    const held = `${evidence.filter(({ holds }) => holds).length} of ${evidence.length} hold`;
+    return unknown > 0 ? `${held}, ${unknown} not known` : held;
   }
   function anomalies({ anomalies: given = [] }) {
     const lines = given.length > 0 ? given : ["Nothing."];
@@ -1263,201 +1277,6 @@
     return `p${percentAt(x).toFixed(Math.max(1, Math.floor(Math.log10(x))))}`;
   }
 
-  // src/charts/heatmap.js
-  var LEGEND_STEPS = 6;
-  var OVER = [
-    { title: "p50", colour: "--p50", width: 2 },
-    { title: "max", colour: "--max", width: 1.5, dash: [4, 3] }
-  ];
-  var Heatmap = class {
-    /** @type {View | null} */
-    #view = null;
-    /** @type {Column[]} */
-    #columns = [];
-    #most = 1;
-    /** @type {(number | null)[][]} p50 and maximum of each bin */
-    #over = [];
-    /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
-    #rows = [40, 60];
-    /** @param {{title: string, actions: Actions, height?: number, lines?: boolean}} given lines: p50 and max over it */
-    constructor(given) {
-      this.given = given;
-      this.figure = new Figure({
-        title: given.title,
-        unit: "samples",
-        columns: [
-          { title: "from" },
-          { title: "to" },
-          { title: "latency from" },
-          { title: "below" },
-          { title: "samples" }
-        ]
-      });
-      this.ramp = h("span.ramp");
-      this.most = h("span");
-      this.read = h("b");
-      this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
-      this.lines = given.lines ? OVER : [];
-      this.values = this.lines.map((line) => this.figure.addKey(line));
-      this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
-      this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
-      this.element = this.figure.element;
-    }
-    /** @param {View} view @param {HistBin[]} bins @param {string} summary */
-    update(view, bins, summary) {
-      this.#view = view;
-      this.#columns = heatColumns(bins);
-      this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
-      this.#over = [
-        bins.map(({ hist }) => shownPercentile(hist, 50)),
-        bins.map(({ hist }) => hist.count > 0 ? hist.maxUs : null)
-      ];
-      const measured = bins.filter(({ from, to }) => from >= view.flow.from && to <= view.flow.to);
-      const ruling = measured.length > 0 ? measured : bins;
-      const most = Math.max(...ruling.map(({ hist }) => hist.maxUs));
-      this.#rows = bins.length > 0 ? [rowOf(Math.min(...ruling.map(({ hist }) => hist.minUs))), rowOf(most) + 1] : [40, 60];
-      const cut = bins.some(({ hist }) => rowOf(hist.maxUs) >= this.#rows[1]);
-      this.#colourLegend();
-      const plot = this.place.plot();
-      plot?.setData(this.#data(view));
-      this.#read(plot);
-      const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
-      this.figure.describe(bins.length > 0 ? said : "Nothing was measured in this range.", () => this.#table(view));
-    }
-    release() {
-      this.figure.release();
-      this.place.release();
-    }
-    /** @param {View} view @returns {PlotData} */
-    #data({ begin }) {
-      const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
-      return [xs, ...this.lines.length > 0 ? this.#over.flatMap((line) => [line, line]) : [xs.map(() => null)]];
-    }
-    /** @param {{width: number, height: number}} size */
-    #make(size) {
-      const { actions } = this.given;
-      const brush = brushHooks(() => this.#view?.begin ?? 0, actions);
-      return new uPlot(
-        {
-          ...size,
-          padding: [6, 18, 0, 0],
-          legend: { show: false },
-          cursor: { ...timeCursor(), y: true, points: { show: false } },
-          scales: {
-            x: { time: false, range: () => this.#xRange() },
-            y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] }
-          },
-          axes: [timeAxis(), latencyAxis()],
-          series: this.lines.length > 0 ? [{}, ...this.lines.flatMap(cased)] : [{}, {}],
-          hooks: {
-            ...brush,
-            drawClear: [marksHook(() => ({ view: this.#view }))],
-            drawAxes: [(plot) => this.#paint(plot)],
-            setCursor: [(plot) => this.#read(plot)]
-          }
-        },
-        this.#view ? this.#data(this.#view) : [[], []],
-        this.figure.plot
-      );
-    }
-    /** @returns {[number, number]} */
-    #xRange() {
-      if (!this.#view) return [0, 1];
-      const { begin, range } = this.#view;
-      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
-    }
-    /** @param {Plot} plot */
-    #paint(plot) {
-      if (!this.#view) return;
-      this.#colourLegend();
-      const { ctx, bbox } = plot;
-      const { begin } = this.#view;
-      ctx.save();
-      ctx.beginPath();
-      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-      ctx.clip();
-      for (const { from, to, rows } of this.#columns) {
-        const left = Math.round(plot.valToPos((from - begin) / 1e3, "x", true));
-        const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1e3, "x", true)));
-        for (const [row, count] of rows) {
-          const bottom = Math.round(plot.valToPos(rowLowest(row), "y", true));
-          const top = Math.round(plot.valToPos(rowLowest(row + 1), "y", true));
-          ctx.fillStyle = heat(depth(count, this.#most));
-          ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
-        }
-      }
-      ctx.restore();
-    }
-    /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
-    #read(plot) {
-      const { left = -1, top = -1, idx = null } = plot?.cursor ?? {};
-      this.values.forEach(
-        (place, line) => setText(place, left < 0 || idx === null ? "" : latency(this.#over[line][idx]))
-      );
-      if (!plot || !this.#view || left < 0) {
-        this.figure.setWhen("range");
-        setText(
-          this.read,
-          counted(
-            this.#columns.reduce((sum2, { rows }) => sum2 + total(rows), 0),
-            "sample"
-          )
-        );
-        return;
-      }
-      const ms = this.#view.begin + plot.posToVal(left, "x") * 1e3;
-      const column = this.#columns.find(({ from, to }) => ms >= from && ms < to);
-      this.figure.setWhen(elapsed((ms - this.#view.begin) / 1e3), clockTime(ms));
-      if (!plot.over.matches(":hover")) {
-        setText(this.read, counted(column ? total(column.rows) : 0, "sample"));
-        return;
-      }
-      const row = rowOf(plot.posToVal(top, "y"));
-      setText(
-        this.read,
-        `${counted(column?.rows.get(row) ?? 0, "sample")} of ${latency(rowLowest(row))} to ${latency(rowLowest(row + 1))}`
-      );
-    }
-    #colourLegend() {
-      setText(this.most, whole(this.#most));
-      this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
-    }
-    /** @param {View} view @returns {Cell[][]} */
-    #table({ begin }) {
-      return this.#columns.flatMap(
-        ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row, count]) => [
-          elapsed((from - begin) / 1e3),
-          elapsed((to - begin) / 1e3),
-          latency(rowLowest(row)),
-          latency(rowLowest(row + 1)),
-          whole(count)
-        ])
-      );
-    }
-  };
-  function cased({ colour: name, width = 1.5, dash }) {
-    const points = { show: false };
-    return [
-      { stroke: () => colour("--paper"), width: width + 2.5, points },
-      { stroke: () => colour(name), width, dash, points }
-    ];
-  }
-  function heatColumns(bins) {
-    return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
-  }
-  function total(rows) {
-    return [...rows.values()].reduce((sum2, count) => sum2 + count, 0);
-  }
-  function depth(count, most) {
-    return most <= 1 ? 1 : Math.log(count) / Math.log(most);
-  }
-  function heat(part) {
-    const stops = ["--heat-0", "--heat-1", "--heat-2"].map(channels);
-    const [low, high] = part < 0.5 ? [stops[0], stops[1]] : [stops[1], stops[2]];
-    const within = part < 0.5 ? part * 2 : part * 2 - 1;
-    return `rgb(${low.map((value, at) => Math.round(value + (high[at] - value) * within)).join(" ")})`;
-  }
-
   // src/charts/timechart.js
   var TimeChart = class {
     /** @type {View | null} */
@@ -1671,17 +1490,17 @@
     }
     /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
     #row(title, way, href) {
-      const bar = h("span.bar");
+      const bar2 = h("span.bar");
       const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
       const name = href === "#" ? title : h("a", { href }, title);
       return {
-        bar,
+        bar: bar2,
         cells,
         element: h(
           "tr",
           {},
           h("th", { scope: "row" }, name, h("span.sub", {}, ` ${way}`)),
-          h("td.bars", { "aria-hidden": "true" }, bar),
+          h("td.bars", { "aria-hidden": "true" }, bar2),
           cells
         )
       };
@@ -1691,9 +1510,9 @@
      * @param {Hist} hist
      * @param {{from: number, mean: number, total: number, unit: Unit}} given from, mean, total: us
      */
-    #fill({ bar, cells }, hist, { from, mean: mean2, total: total2, unit }) {
-      bar.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
-      bar.style.setProperty("--part", String(total2 > 0 ? mean2 / total2 : 0));
+    #fill({ bar: bar2, cells }, hist, { from, mean: mean2, total: total2, unit }) {
+      bar2.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
+      bar2.style.setProperty("--part", String(total2 > 0 ? mean2 / total2 : 0));
       const values = SHOWN.map((percent) => shownPercentile(hist, percent));
       const texts = [
         inUnit(hist.count > 0 ? mean2 : null, unit),
@@ -2262,7 +2081,11 @@
     { colour: "--rate-3", dash: [2, 2], width: 1.5 },
     { colour: "--rate-4", dash: [8, 3, 2, 3], width: 1.5 },
     { colour: "--p9999", dash: [1, 3], width: 2 },
-    { colour: "--max", width: 1.5 }
+    { colour: "--max", width: 1.5 },
+    { colour: "--rate-1", dash: [3, 2], width: 1.5 },
+    { colour: "--rate-2", dash: [1, 2], width: 2 },
+    { colour: "--rate-3", dash: [9, 3], width: 1.5 },
+    { colour: "--rate-4", width: 1.5 }
   ];
   function rateLines(titles) {
     return titles.map((title, at) => ({ title, ...RATE_LINES[at % RATE_LINES.length] }));
@@ -2380,6 +2203,829 @@
     }
   };
 
+  // src/charts/heatmap.js
+  var LEGEND_STEPS = 6;
+  var OVER = [
+    { title: "p50", colour: "--p50", width: 2 },
+    { title: "max", colour: "--max", width: 1.5, dash: [4, 3] }
+  ];
+  var Heatmap = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {Column[]} */
+    #columns = [];
+    #most = 1;
+    /** @type {(number | null)[][]} p50 and maximum of each bin */
+    #over = [];
+    /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
+    #rows = [40, 60];
+    /** @param {{title: string, actions: Actions, height?: number, lines?: boolean}} given lines: p50 and max over it */
+    constructor(given) {
+      this.given = given;
+      this.figure = new Figure({
+        title: given.title,
+        unit: "samples",
+        columns: [
+          { title: "from" },
+          { title: "to" },
+          { title: "latency from" },
+          { title: "below" },
+          { title: "samples" }
+        ]
+      });
+      this.ramp = h("span.ramp");
+      this.most = h("span");
+      this.read = h("b");
+      this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
+      this.lines = given.lines ? OVER : [];
+      this.values = this.lines.map((line) => this.figure.addKey(line));
+      this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
+      this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
+      this.element = this.figure.element;
+    }
+    /** @param {View} view @param {HistBin[]} bins @param {string} summary */
+    update(view, bins, summary) {
+      this.#view = view;
+      this.#columns = heatColumns(bins);
+      this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
+      this.#over = [
+        bins.map(({ hist }) => shownPercentile(hist, 50)),
+        bins.map(({ hist }) => hist.count > 0 ? hist.maxUs : null)
+      ];
+      const measured = bins.filter(({ from, to }) => from >= view.flow.from && to <= view.flow.to);
+      const ruling = measured.length > 0 ? measured : bins;
+      const most = Math.max(...ruling.map(({ hist }) => hist.maxUs));
+      this.#rows = bins.length > 0 ? [rowOf(Math.min(...ruling.map(({ hist }) => hist.minUs))), rowOf(most) + 1] : [40, 60];
+      const cut = bins.some(({ hist }) => rowOf(hist.maxUs) >= this.#rows[1]);
+      this.#colourLegend();
+      const plot = this.place.plot();
+      plot?.setData(this.#data(view));
+      this.#read(plot);
+      const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
+      this.figure.describe(bins.length > 0 ? said : "Nothing was measured in this range.", () => this.#table(view));
+    }
+    release() {
+      this.figure.release();
+      this.place.release();
+    }
+    /** @param {View} view @returns {PlotData} */
+    #data({ begin }) {
+      const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
+      return [xs, ...this.lines.length > 0 ? this.#over.flatMap((line) => [line, line]) : [xs.map(() => null)]];
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const { actions } = this.given;
+      const brush = brushHooks(() => this.#view?.begin ?? 0, actions);
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: { ...timeCursor(), y: true, points: { show: false } },
+          scales: {
+            x: { time: false, range: () => this.#xRange() },
+            y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] }
+          },
+          axes: [timeAxis(), latencyAxis()],
+          series: this.lines.length > 0 ? [{}, ...this.lines.flatMap(cased)] : [{}, {}],
+          hooks: {
+            ...brush,
+            drawClear: [marksHook(() => ({ view: this.#view }))],
+            drawAxes: [(plot) => this.#paint(plot)],
+            setCursor: [(plot) => this.#read(plot)]
+          }
+        },
+        this.#view ? this.#data(this.#view) : [[], []],
+        this.figure.plot
+      );
+    }
+    /** @returns {[number, number]} */
+    #xRange() {
+      if (!this.#view) return [0, 1];
+      const { begin, range } = this.#view;
+      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
+    }
+    /** @param {Plot} plot */
+    #paint(plot) {
+      if (!this.#view) return;
+      this.#colourLegend();
+      const { ctx, bbox } = plot;
+      const { begin } = this.#view;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      for (const { from, to, rows } of this.#columns) {
+        const left = Math.round(plot.valToPos((from - begin) / 1e3, "x", true));
+        const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1e3, "x", true)));
+        for (const [row, count] of rows) {
+          const bottom = Math.round(plot.valToPos(rowLowest(row), "y", true));
+          const top = Math.round(plot.valToPos(rowLowest(row + 1), "y", true));
+          ctx.fillStyle = heat(depth(count, this.#most));
+          ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
+        }
+      }
+      ctx.restore();
+    }
+    /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
+    #read(plot) {
+      const { left = -1, top = -1, idx = null } = plot?.cursor ?? {};
+      this.values.forEach(
+        (place, line) => setText(place, left < 0 || idx === null ? "" : latency(this.#over[line][idx]))
+      );
+      if (!plot || !this.#view || left < 0) {
+        this.figure.setWhen("range");
+        setText(
+          this.read,
+          counted(
+            this.#columns.reduce((sum2, { rows }) => sum2 + total(rows), 0),
+            "sample"
+          )
+        );
+        return;
+      }
+      const ms = this.#view.begin + plot.posToVal(left, "x") * 1e3;
+      const column = this.#columns.find(({ from, to }) => ms >= from && ms < to);
+      this.figure.setWhen(elapsed((ms - this.#view.begin) / 1e3), clockTime(ms));
+      if (!plot.over.matches(":hover")) {
+        setText(this.read, counted(column ? total(column.rows) : 0, "sample"));
+        return;
+      }
+      const row = rowOf(plot.posToVal(top, "y"));
+      setText(
+        this.read,
+        `${counted(column?.rows.get(row) ?? 0, "sample")} of ${latency(rowLowest(row))} to ${latency(rowLowest(row + 1))}`
+      );
+    }
+    #colourLegend() {
+      setText(this.most, whole(this.#most));
+      this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
+    }
+    /** @param {View} view @returns {Cell[][]} */
+    #table({ begin }) {
+      return this.#columns.flatMap(
+        ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row, count]) => [
+          elapsed((from - begin) / 1e3),
+          elapsed((to - begin) / 1e3),
+          latency(rowLowest(row)),
+          latency(rowLowest(row + 1)),
+          whole(count)
+        ])
+      );
+    }
+  };
+  function cased({ colour: name, width = 1.5, dash }) {
+    const points = { show: false };
+    return [
+      { stroke: () => colour("--paper"), width: width + 2.5, points },
+      { stroke: () => colour(name), width, dash, points }
+    ];
+  }
+  function heatColumns(bins) {
+    return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
+  }
+  function total(rows) {
+    return [...rows.values()].reduce((sum2, count) => sum2 + count, 0);
+  }
+  function depth(count, most) {
+    return most <= 1 ? 1 : Math.log(count) / Math.log(most);
+  }
+  function heat(part) {
+    const stops = ["--heat-0", "--heat-1", "--heat-2"].map(channels);
+    const [low, high] = part < 0.5 ? [stops[0], stops[1]] : [stops[1], stops[2]];
+    const within = part < 0.5 ? part * 2 : part * 2 - 1;
+    return `rgb(${low.map((value, at) => Math.round(value + (high[at] - value) * within)).join(" ")})`;
+  }
+
+  // src/causes.js
+  var AROUND_MS = 2e3;
+  var SECOND_MS = 1e3;
+  var LANES = {
+    boundary: "boundaries",
+    restart: "restarts",
+    fault: "faults",
+    gc: "GC",
+    broker: "broker",
+    machine: "machine",
+    sender: "sender late",
+    receiver: "receiver",
+    pressure: "pressure"
+  };
+  function whyNone({ live, result }) {
+    if (result?.causes) return "";
+    if (live) return "What the slowest orders met is worked out when the run has ended.";
+    if (result?.causes === null) return "No alert was timed, so there is nothing to explain.";
+    return "The version that judged this run did not look for causes.";
+  }
+  function causeText({ text, share: part, stage_shares: stages }) {
+    const spent = Object.entries(stages).filter(([, of]) => of >= 0.1).sort(([, one], [, other]) => other - one).map(([stage2, of]) => `${titleOf(stage2).toLowerCase()} ${share(of)}`);
+    return `${share(part)} met ${text}${spent.length > 0 ? `; of their time ${spent.join(", ")}` : ""}`;
+  }
+  function unexplainedText({ found, unexplained_share: part }) {
+    return found.length > 0 && part >= 5e-3 ? `${share(part)} met nothing that is known` : "";
+  }
+  function tailText({ tail }) {
+    const least = latency(tail.least_ns / 1e3);
+    const without = tail.else_p99_ns === null ? "" : `; p99 of the others ${latency(tail.else_p99_ns / 1e3)}`;
+    return `The slowest: ${counted(tail.orders, "order")} of ${least} or more${without}.`;
+  }
+  function around({ begin_unix_ms: begin }) {
+    return { from: begin - AROUND_MS, to: begin + SECOND_MS + AROUND_MS };
+  }
+  function aroundMoment(ms) {
+    return around({ begin_unix_ms: Math.floor(ms / SECOND_MS) * SECOND_MS, max_ns: 0, orders: 0, kind: null, text: "" });
+  }
+  function chosenSecond(seconds, chosen) {
+    if (!chosen) return -1;
+    return seconds.findIndex((second) => {
+      const { from, to } = around(second);
+      return Math.abs(from - chosen.from) < 1 && Math.abs(to - chosen.to) < 1;
+    });
+  }
+  function nextSecond(seconds, chosen, direction) {
+    const at = chosenSecond(seconds, chosen);
+    if (at < 0) return seconds[0] ?? null;
+    return seconds[Math.max(0, Math.min(seconds.length - 1, at + direction))];
+  }
+  function eventsIn(events, { from, to }) {
+    return events.filter(({ begin_unix_ms: at, duration_ms: length }) => at < to && at + length >= from);
+  }
+  function lanesOf(events) {
+    const kinds = [...Object.keys(LANES), ...events.map(({ kind }) => kind)];
+    return [...new Set(kinds)].map((kind) => ({
+      kind,
+      title: LANES[kind] ?? kind.replaceAll("_", " "),
+      events: events.filter((event) => event.kind === kind)
+    })).filter(({ events: of }) => of.length > 0);
+  }
+  function eventAt({ events }, ms, withinMs) {
+    const away = ({ begin_unix_ms: from, duration_ms: length }) => Math.max(from - ms, ms - from - length, 0);
+    const nearest = events.reduce(
+      (found, event) => found === null || away(event) < away(found) ? event : found,
+      /** @type {EventData | null} */
+      null
+    );
+    return nearest && away(nearest) <= withinMs ? nearest : null;
+  }
+  function orderLatencyUs({ intended_unix_us: due, received_unix_us: got }) {
+    return due === null || got === null ? null : got - due;
+  }
+  function ordersIn(orders, { from, to }) {
+    return orders.filter(({ intended_unix_us: due, received_unix_us: got }) => {
+      return due !== null && got !== null && due / 1e3 < to && got / 1e3 >= from;
+    }).sort((one, other) => (orderLatencyUs(other) ?? 0) - (orderLatencyUs(one) ?? 0));
+  }
+  function segmentsOf(order) {
+    const stamps = [
+      order.intended_unix_us,
+      order.sent_unix_us,
+      order.ingested_unix_us,
+      order.emitted_unix_us,
+      order.received_unix_us
+    ];
+    const segments = [];
+    let [first, fromUs] = [-1, 0];
+    stamps.forEach((us, at) => {
+      if (us === null || us === void 0) return;
+      if (first >= 0) {
+        const passed = STAGES.slice(first, at);
+        segments.push({
+          stage: passed.length === 1 ? passed[0].stage : "",
+          title: passed.map(({ title }) => title).join(" + "),
+          fromUs,
+          toUs: Math.max(fromUs, us)
+        });
+      }
+      [first, fromUs] = [at, us];
+    });
+    return segments;
+  }
+  function meanStages(orders) {
+    const sums = /* @__PURE__ */ new Map();
+    for (const { stage: stage2, title, fromUs, toUs } of orders.flatMap(segmentsOf)) {
+      const known = sums.get(title) ?? { title, stage: stage2, us: 0 };
+      sums.set(title, { ...known, us: known.us + (toUs - fromUs) / orders.length });
+    }
+    const total2 = [...sums.values()].reduce((sum2, { us }) => sum2 + us, 0);
+    return [...sums.values()].map((each) => ({ ...each, share: total2 > 0 ? each.us / total2 : 0 }));
+  }
+  function titleOf(stage2) {
+    return STAGES.find((each) => each.stage === stage2)?.title ?? stage2.replaceAll("_", " ");
+  }
+
+  // src/charts/lanes.js
+  var LANE_PX = 26;
+  var AXIS_PX = 32;
+  var NEAR_PX = 5;
+  var Lanes = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {Lane[]} */
+    #lanes = [];
+    /** @type {ValueBin[]} */
+    #cpu = [];
+    #cores = 0;
+    #shown = 0;
+    /** @type {ReturnType<typeof placed> | null} */
+    #place = null;
+    /** @param {Actions} actions */
+    constructor(actions) {
+      this.actions = actions;
+      this.figure = new Figure({
+        title: "Events of the run",
+        columns: [{ title: "from" }, { title: "length" }, { title: "what", numeric: false }]
+      });
+      this.read = h("b");
+      this.figure.legend.append(h("div.key.said", {}, h("span", {}, "event"), this.read));
+      this.element = this.figure.element;
+    }
+    /**
+     * @param {View} view
+     * @param {EventData[]} events of the run
+     * @param {ValueBin[]} cpu cores in use, bin by bin
+     * @param {number} cores of the machine; 0 if that is not known
+     */
+    update(view, events, cpu, cores) {
+      this.#view = view;
+      this.#lanes = lanesOf(events);
+      this.#cpu = cpu;
+      this.#cores = Math.max(cores, ...cpu.map(({ value }) => value ?? 0));
+      const lanes = this.#lanes.length + Number(cpu.length > 0);
+      if (lanes !== this.#shown) {
+        this.#shown = lanes;
+        this.#place?.release();
+        this.figure.plot.replaceChildren();
+        this.#place = lanes > 0 ? placed(this.figure.plot, lanes * LANE_PX + AXIS_PX, (size) => this.#make(size)) : null;
+      }
+      this.#place?.plot()?.setData(this.#data());
+      this.#read(this.#place?.plot() ?? null);
+      const shown2 = eventsIn(events, view.range);
+      this.figure.describe(summaryOf(this.#lanes, view), () => shown2.map((event) => rowOf2(event, view)));
+    }
+    release() {
+      this.figure.release();
+      this.#place?.release();
+    }
+    /** @returns {PlotData} */
+    #data() {
+      const begin = this.#view?.begin ?? 0;
+      const xs = this.#cpu.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
+      return xs.length > 0 ? [xs, xs.map(() => null)] : [[0], [null]];
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const brush = brushHooks(() => this.#view?.begin ?? 0, this.actions);
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: { ...timeCursor(), points: { show: false } },
+          scales: { x: { time: false, range: () => this.#xRange() }, y: { range: () => [0, 1] } },
+          axes: [timeAxis(), { size: 58, grid: { show: false }, ticks: { show: false }, values: () => [] }],
+          series: [{}, {}],
+          hooks: {
+            ...brush,
+            drawClear: [marksHook(() => ({ view: this.#view }))],
+            drawAxes: [(plot) => this.#paint(plot)],
+            setCursor: [(plot) => this.#read(plot)]
+          }
+        },
+        this.#data(),
+        this.figure.plot
+      );
+    }
+    /** @returns {[number, number]} */
+    #xRange() {
+      if (!this.#view) return [0, 1];
+      const { begin, range } = this.#view;
+      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
+    }
+    /** @param {Plot} plot */
+    #paint(plot) {
+      if (!this.#view) return;
+      const { ctx, bbox } = plot;
+      const { begin } = this.#view;
+      const ratio = uPlot.pxRatio;
+      const height = bbox.height / this.#shown;
+      const at = (ms) => plot.valToPos((ms - begin) / 1e3, "x", true);
+      ctx.save();
+      ctx.font = axisFont(11 * ratio);
+      ctx.textBaseline = "middle";
+      ctx.textAlign = "right";
+      const titles = [...this.#lanes.map(({ title }) => title), ...this.#cpu.length > 0 ? ["CPU"] : []];
+      titles.forEach((title, lane) => {
+        const top = bbox.top + lane * height;
+        ctx.fillStyle = colour("--ink-2");
+        ctx.fillText(title, bbox.left - 6 * ratio, top + height / 2, bbox.left - 8 * ratio);
+        ctx.fillStyle = colour("--grid");
+        ctx.fillRect(bbox.left, Math.round(top + height) - ratio, bbox.width, ratio);
+      });
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.fillStyle = colour("--event");
+      this.#lanes.forEach(({ events }, lane) => {
+        const top = Math.round(bbox.top + lane * height + 6 * ratio);
+        for (const { begin_unix_ms: from, duration_ms: length } of events) {
+          const left = Math.round(at(from));
+          ctx.fillRect(left, top, Math.max(2 * ratio, Math.round(at(from + length)) - left), height - 12 * ratio);
+        }
+      });
+      ctx.fillStyle = colour("--strip-cpu");
+      const foot = bbox.top + this.#shown * height - ratio;
+      for (const { from, to, value } of this.#cpu) {
+        const high = (value ?? 0) / Math.max(this.#cores, 0.01) * (height - 4 * ratio);
+        ctx.fillRect(at(from), foot - high, Math.max(1, at(to) - at(from)), high);
+      }
+      ctx.restore();
+    }
+    /** What is at the cursor: the lane's event under the pointer, or any. @param {Plot | null} plot */
+    #read(plot) {
+      const { left = -1, top = -1 } = plot?.cursor ?? {};
+      if (!plot || !this.#view || left < 0) {
+        this.figure.setWhen("range");
+        setText(this.read, "");
+        return;
+      }
+      const ms = this.#view.begin + plot.posToVal(left, "x") * 1e3;
+      const near = (plot.posToVal(NEAR_PX, "x") - plot.posToVal(0, "x")) * 1e3;
+      this.figure.setWhen(elapsed((ms - this.#view.begin) / 1e3), clockTime(ms));
+      const pointed = plot.over.matches(":hover") ? Math.floor(top / plot.over.clientHeight * this.#shown) : -1;
+      const lanes = pointed >= 0 ? this.#lanes.slice(pointed, pointed + 1) : this.#lanes;
+      const found = lanes.map((lane) => eventAt(lane, ms, near)?.text).filter(Boolean);
+      const cores = this.#cpu.find(({ from, to }) => ms >= from && ms < to)?.value;
+      const cpu = cores === null || cores === void 0 ? [] : [`CPU ${fixed(cores, 2)} cores`];
+      setText(this.read, [...found, ...pointed < 0 || pointed >= this.#lanes.length ? cpu : []].join("; "));
+    }
+  };
+  function summaryOf(lanes, view) {
+    const found = lanes.map(({ title, events }) => ({ title, events: eventsIn(events, view.range) })).filter(({ events }) => events.length > 0);
+    if (found.length === 0) return "No event is known in this range.";
+    return found.map(({ title, events }) => {
+      const longest = Math.max(...events.map(({ duration_ms: length }) => length));
+      return `${title}: ${counted(events.length, "event")}, at most ${fixed(longest, longest < 10 ? 1 : 0)} ms`;
+    }).join("; ");
+  }
+  function rowOf2({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
+    return [elapsed((from - begin) / 1e3, 1), `${fixed(length, 1)} ms`, text];
+  }
+
+  // src/charts/orders.js
+  var STAGE_COLOURS = {
+    send_lag: "--stage-1",
+    ingest: "--stage-2",
+    compute: "--stage-3",
+    delivery: "--stage-4"
+  };
+  function orderRows(orders, beginMs) {
+    const longest = Math.max(1, ...orders.map((order) => orderLatencyUs(order) ?? 0));
+    return orders.map((order) => {
+      const segments = segmentsOf(order);
+      const due = order.intended_unix_us ?? 0;
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, String(order.order_id), h("span.sub", {}, ` ${order.symbol ?? ""}`)),
+        h("td.number", {}, elapsed((due / 1e3 - beginMs) / 1e3, 3)),
+        h("td.number", {}, latency(orderLatencyUs(order))),
+        h(
+          "td.bars",
+          { "aria-hidden": "true" },
+          segments.map((segment) => bar(segment, due, longest))
+        ),
+        ...STAGES.map(({ stage: stage2 }) => h("td.number", {}, stageTime(segments, stage2)))
+      );
+    });
+  }
+  function bar({ stage: stage2, title, fromUs, toUs }, dueUs, longestUs) {
+    const element = h("span.bar", { title: `${title}: ${latency(toUs - fromUs)}` });
+    element.style.setProperty("--from", String((fromUs - dueUs) / longestUs));
+    element.style.setProperty("--part", String((toUs - fromUs) / longestUs));
+    element.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+    return element;
+  }
+  function stageTime(segments, stage2) {
+    const found = segments.find((segment) => segment.stage === stage2);
+    return latency(found ? found.toUs - found.fromUs : null);
+  }
+
+  // src/save.js
+  function save(name, blob) {
+    const url = URL.createObjectURL(blob);
+    const link = h("a", { href: url, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 1e4);
+  }
+  function saveText(name, text, type = "text/plain") {
+    save(name, new Blob([text], { type: `${type};charset=utf-8` }));
+  }
+
+  // src/trace.js
+  var ORDERS = 1;
+  var EVENTS = 2;
+  function traceOf({ runId, beginMs, orders, events }) {
+    const lanes = lanesOf(events);
+    return {
+      displayTimeUnit: "ms",
+      otherData: { run_id: runId, begin_unix_ms: String(beginMs) },
+      traceEvents: [
+        ...named(
+          ORDERS,
+          "slowest orders",
+          orders.map(({ order_id: id, symbol }) => `order ${id} ${symbol ?? ""}`.trim())
+        ),
+        ...named(
+          EVENTS,
+          "events",
+          lanes.map(({ title }) => title)
+        ),
+        ...orders.flatMap(
+          (order, at) => segmentsOf(order).map(
+            ({ title, fromUs, toUs }) => complete(title, "stage", ORDERS, at + 1, fromUs - beginMs * 1e3, toUs - fromUs, {
+              order_id: order.order_id
+            })
+          )
+        ),
+        ...lanes.flatMap(
+          ({ kind, events: of }, at) => of.map(
+            ({ text, begin_unix_ms: from, duration_ms: length }) => complete(text, kind, EVENTS, at + 1, (from - beginMs) * 1e3, length * 1e3, {})
+          )
+        )
+      ]
+    };
+  }
+  function named(pid, name, threads) {
+    if (threads.length === 0) return [];
+    return [
+      { name: "process_name", ph: "M", pid, tid: 0, args: { name } },
+      ...threads.flatMap((title, at) => [
+        /** @type {TraceEvent} */
+        { name: "thread_name", ph: "M", pid, tid: at + 1, args: { name: title } },
+        /** @type {TraceEvent} */
+        { name: "thread_sort_index", ph: "M", pid, tid: at + 1, args: { sort_index: at } }
+      ])
+    ];
+  }
+  function complete(name, cat, pid, tid, ts, dur, args) {
+    return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: Math.max(1, Math.round(dur)), args };
+  }
+
+  // src/parts/worst.js
+  var WorstSeconds = class {
+    /** @type {SecondData[]} */
+    #seconds = [];
+    /** @type {Part | null} */
+    #chosen = null;
+    #shown = "";
+    /** @type {HTMLButtonElement[]} */
+    #buttons = [];
+    /** @param {(second: SecondData) => void} choose @param {(text: string) => string} say in the words of the run */
+    constructor(choose, say) {
+      this.choose = choose;
+      this.say = say;
+      this.body = h("tbody");
+      this.element = h(
+        "section.worst",
+        { on: { keydown: (event) => this.#key(event) } },
+        h(
+          "div.table",
+          {},
+          h(
+            "table",
+            {},
+            h("caption", {}, "Worst seconds"),
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, "at"),
+                h("th.number", { scope: "col" }, "max"),
+                h("th.number", { scope: "col" }, say("orders")),
+                h("th", { scope: "col" }, "met")
+              )
+            ),
+            this.body
+          )
+        )
+      );
+    }
+    /** @param {SecondData[]} seconds worst first @param {Part | null} chosen @param {number} beginMs of the run */
+    update(seconds, chosen, beginMs) {
+      this.#seconds = seconds;
+      this.#chosen = chosen;
+      show(this.element, seconds.length > 0);
+      const key = JSON.stringify([seconds, beginMs]);
+      if (this.#shown !== key) this.#fill(seconds, beginMs);
+      this.#shown = key;
+      const at = chosenSecond(seconds, chosen);
+      this.#buttons.forEach((button, number) => {
+        setAttribute(button, "aria-pressed", number === at);
+        button.closest("tr")?.classList.toggle("chosen", number === at);
+      });
+    }
+    /** The next worse second (-1), or the next less bad one (1). @param {number} direction */
+    move(direction) {
+      const next = nextSecond(this.#seconds, this.#chosen, direction);
+      if (!next) return;
+      if (this.element.contains(document.activeElement)) this.#buttons[this.#seconds.indexOf(next)].focus();
+      this.choose(next);
+    }
+    /** @param {SecondData[]} seconds @param {number} beginMs */
+    #fill(seconds, beginMs) {
+      this.#buttons = seconds.map(
+        (second) => h(
+          "button.quiet",
+          { type: "button", title: "Look at this second", on: { click: () => this.choose(second) } },
+          elapsed((second.begin_unix_ms - beginMs) / 1e3)
+        )
+      );
+      this.body.replaceChildren(
+        ...seconds.map(
+          (second, at) => h(
+            "tr",
+            { on: { click: ({ target }) => target !== this.#buttons[at] && this.choose(second) } },
+            h("th", { scope: "row" }, this.#buttons[at]),
+            h("td.number", {}, latency(second.max_ns / 1e3)),
+            h("td.number", {}, whole(second.orders)),
+            h("td", {}, second.text ? this.say(second.text) : h("span.sub", {}, "nothing that is known"))
+          )
+        )
+      );
+    }
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+      const direction = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[event.key];
+      if (direction === void 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.move(direction);
+    }
+  };
+
+  // src/parts/slow.js
+  var ORDERS_MAX = 12;
+  var SlowSeconds = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {CausesData | null} */
+    #causes = null;
+    /** @param {RunModel} model for its words @param {Actions} actions */
+    constructor(model, actions) {
+      this.say = (text) => inWordsOf(model, text);
+      const picking = {
+        ...actions,
+        pick: (ms) => {
+          const { from, to } = aroundMoment(ms);
+          actions.brush(from, to);
+        }
+      };
+      this.heat = new Heatmap({ title: "Latency over time", actions: picking, height: 280, lines: true });
+      this.lanes = new Lanes(picking);
+      this.worst = new WorstSeconds((second) => {
+        const { from, to } = around(second);
+        actions.brush(from, to);
+      }, this.say);
+      this.rows = h("tbody");
+      this.caption = h("caption");
+      this.orders = this.#orders();
+      this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
+      this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
+      this.where = h("section.where", {}, this.median.element, this.slowest.element);
+      this.map = h("div.map", {}, this.heat.element, this.lanes.element);
+    }
+    /**
+     * @param {View} view
+     * @param {ResultData | null} result of the run, as far as there is one
+     * @param {Part | null} chosen by the reader
+     */
+    update(view, result, chosen) {
+      const causes = result?.causes ?? null;
+      [this.#view, this.#causes] = [view, causes];
+      const bins = view.histBins({ name: END_TO_END.name });
+      const samples = bins.reduce((sum2, { hist }) => sum2 + hist.count, 0);
+      this.heat.update(view, bins, `${counted(samples, "sample")}; the stronger the colour, the more of them`);
+      const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
+      this.lanes.update(view, causes?.events ?? [], cpu, result?.machine?.cores ?? 0);
+      this.worst.update(causes?.seconds ?? [], chosen, view.begin);
+      const orders = ordersIn(causes?.orders ?? [], view.range);
+      this.#showOrders(orders, view.begin);
+      this.#showStages(view, orders);
+    }
+    release() {
+      this.heat.release();
+      this.lanes.release();
+    }
+    #orders() {
+      const save2 = h("button.quiet", { type: "button", on: { click: () => this.#saveTrace() } }, "Perfetto trace");
+      const columns = ["due at", "whole", ...STAGES.map(({ title }) => title)];
+      const [due, all, ...stages] = columns.map((title) => h("th.number", { scope: "col" }, title));
+      stages.forEach((cell, at) => cell.prepend(patch(STAGES[at].stage)));
+      return h(
+        "section.orders",
+        {},
+        h("div.tools", {}, save2),
+        h(
+          "div.table",
+          { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") },
+          h(
+            "table.waterfall",
+            {},
+            this.caption,
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, this.say("order")),
+                due,
+                all,
+                h("th.bars", { scope: "col", "aria-hidden": "true" }),
+                stages
+              )
+            ),
+            this.rows
+          )
+        )
+      );
+    }
+    /** @param {OrderData[]} orders @param {number} beginMs */
+    #showOrders(orders, beginMs) {
+      show(this.orders, orders.length > 0);
+      const most = Math.min(orders.length, ORDERS_MAX);
+      const of = orders.length > most ? `, of ${whole(orders.length)} that were kept` : "";
+      setText(this.caption, this.say(`The slowest ${counted(most, "order")} of this range${of}`));
+      this.rows.replaceChildren(...orderRows(orders.slice(0, most), beginMs));
+    }
+    /** @param {View} view @param {OrderData[]} orders */
+    #showStages(view, orders) {
+      const hists = STAGES.map(({ stage: stage2 }) => view.hist(stageLatency(stage2)));
+      const medians = hists.map((hist) => percentile(hist, 50));
+      const sum2 = medians.reduce((all, us) => all + us, 0);
+      this.median.set(
+        sum2 > 0 ? STAGES.map(({ stage: stage2, title }, at) => ({ stage: stage2, title, us: medians[at], share: medians[at] / sum2 })) : [],
+        "Medians of stages need not add up to the median of the whole."
+      );
+      this.slowest.set(
+        meanStages(orders),
+        this.say(`Of the ${counted(orders.length, "order")} that were kept of this range.`)
+      );
+    }
+    #saveTrace() {
+      if (!this.#view || !this.#causes) return;
+      const { model, begin, range } = this.#view;
+      const trace = traceOf({
+        runId: model.runId,
+        beginMs: begin,
+        orders: ordersIn(this.#causes.orders, range),
+        events: eventsIn(this.#causes.events, range)
+      });
+      saveText(`${model.runId || "run"}-trace.json`, JSON.stringify(trace), "application/json");
+    }
+  };
+  function stageTable(caption) {
+    const body = h("tbody");
+    const about = h("p.summary");
+    const element = h("div.stages", {}, h("table.waterfall", {}, h("caption", {}, caption), body), about);
+    return {
+      element,
+      /** @param {StagePart[]} parts @param {string} text */
+      set: (parts, text) => {
+        show(element, parts.length > 0);
+        setText(about, text);
+        let before = 0;
+        body.replaceChildren(
+          ...parts.map(({ stage: stage2, title, us, share: part }) => {
+            const bar2 = h("span.bar");
+            bar2.style.setProperty("--from", String(before));
+            bar2.style.setProperty("--part", String(part));
+            bar2.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+            before += part;
+            return h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, title),
+              h("td.bars", { "aria-hidden": "true" }, bar2),
+              h("td.number", {}, latency(us)),
+              h("td.number", {}, share(part))
+            );
+          })
+        );
+      }
+    };
+  }
+  function patch(stage2) {
+    const element = h("i.patch", { "aria-hidden": "true" });
+    element.style.setProperty("background", `var(${STAGE_COLOURS[stage2]})`);
+    return element;
+  }
+
   // src/parts/reportcharts.js
   var THROUGHPUT = [
     { title: "offered", of: SENT },
@@ -2390,7 +3036,6 @@
     { title: "Actual send to receipt", of: SERVICE },
     { title: "Send lag, all messages", of: SEND_LAG }
   ];
-  var COLOURS = ["--p50", "--p99", "--p95", "--p999", "--p9999", "--max"];
   var ReportCharts = class {
     /** @type {Part | null} what the reader has chosen */
     #chosen = null;
@@ -2410,6 +3055,7 @@
       this.key = keyFigures([
         ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
         "max",
+        "p99 between boundaries",
         "achieved",
         "CPU of the job",
         "backlog, most"
@@ -2433,7 +3079,7 @@
           { title: "send lag, all", colour: "--p9999", dash: [2, 2], width: 2 }
         ]
       });
-      this.heat = new Heatmap({ title: "Latency over time", actions });
+      this.slow = new SlowSeconds(model, actions);
       this.rates = new TimeChart({
         title: "Throughput",
         unit: "messages/s",
@@ -2467,19 +3113,23 @@
         h(
           "p.about.marks-key",
           {},
-          "On the time axes: ",
+          "Charts over time mark ",
           h("i.boundary"),
-          "batch boundaries",
+          "batch boundaries and ",
           h("i.gc"),
-          "collections of the job's and the broker's JVM of 5 ms or more. Drag to look closer, double click for all."
+          "collections of 5 ms or more. Drag, or Shift and arrows, to look closer; double-click for all of what was measured."
         ),
         h(
           "div.grid",
           {},
-          h("div.half", {}, this.over.element),
-          h("div.half", {}, this.curve.element),
-          h("div.half", {}, this.heat.element),
-          h("div.half", {}, this.rates.element, this.lag.element),
+          h("div.widest", {}, this.slow.map),
+          h("div.beside", {}, this.slow.worst.element),
+          h("div.curve", {}, this.curve.element),
+          h("div.over", {}, this.over.element),
+          h("div.full", {}, this.slow.orders),
+          h("div.full", {}, this.slow.where),
+          h("div.half", {}, this.rates.element),
+          h("div.half", {}, this.lag.element),
           h("div.full", {}, h("h2", {}, "Where the time goes"), this.waterfall.element, this.waterfall.sum),
           h("div.full", {}, this.triple.element),
           h("div.full", {}, this.partitions.element),
@@ -2505,7 +3155,7 @@
       const text = name === "cpus" ? cpusOrNone : shareOrNone;
       const chart = new TimeChart({
         title,
-        lines: lines.map((line, at) => ({ title: line, colour: COLOURS[at % COLOURS.length] })),
+        lines: rateLines(lines),
         tick: name === "cpus" ? axisNumber : share,
         text,
         height: 170,
@@ -2524,6 +3174,7 @@
       const { result, latencies, clusters_min: clustersMin } = this.facts;
       this.key.set([
         ...this.#chosen ? rangeFigures(hist) : resultFigures(result, latencies, clustersMin),
+        this.#between(),
         { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
         { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
         { value: whole(result.backlog.messages_max), unit: "messages", sub: "" }
@@ -2542,7 +3193,13 @@
       );
       const bins = view.histBins({ name: END_TO_END.name });
       this.over.update(view, percentileRows(bins), percentileOverall(hist, judged), percentileSummary(view, bins));
-      this.heat.update(view, bins, `${whole(hist.count)} samples; the darker, the more of them`);
+      this.slow.update(view, result, this.#chosen);
+    }
+    /** @returns {KeyFigure | null} null where there are no boundaries, or another range is shown */
+    #between() {
+      const { boundaries, latency_between_boundaries_ns: between } = this.facts.result;
+      const ns = between?.p99 ?? null;
+      return this.#chosen || !boundaries || ns === null ? null : { ...apart(latency(ns / 1e3)), sub: "result" };
     }
     /** @param {View} view */
     #over(view) {
@@ -2589,6 +3246,53 @@
     return value === null ? "–" : share(value);
   }
 
+  // src/parts/why.js
+  var Why = class {
+    #shown = "";
+    constructor() {
+      this.sentence = h("p.sentence");
+      this.list = h("ul.causes");
+      this.tail = h("p.about");
+      this.element = h("section.why", { "aria-label": "Why" }, h("h2", {}, "Why"), this.sentence, this.list, this.tail);
+    }
+    /** @param {RunModel | null} model for its words @param {{live: boolean, result: ResultData | null}} run */
+    update(model, run) {
+      const say = (text) => model ? inWordsOf(model, text) : text;
+      const causes = run.result?.causes ?? null;
+      const sentence = causes ? `${capital(causes.sentence.replace(/\.$/, ""))}.` : whyNone(run);
+      const key = JSON.stringify([sentence, causes?.found]);
+      if (this.#shown === key) return;
+      this.#shown = key;
+      this.sentence.classList.toggle("none", causes === null);
+      setText(this.sentence, say(sentence));
+      this.list.replaceChildren(...causes ? items(causes, say) : []);
+      show(this.list, this.list.childElementCount > 0);
+      setText(this.tail, causes ? say(tailText(causes)) : "");
+    }
+  };
+  function items(causes, say) {
+    const left = unexplainedText(causes);
+    return [
+      ...causes.found.map(
+        (cause) => h(
+          "li",
+          {},
+          meter(cause.share),
+          h("span", {}, say(causeText(cause)), cause.advice && h("span.advice", {}, ` Try first: ${say(cause.advice)}`))
+        )
+      ),
+      left && h("li.rest", {}, meter(causes.unexplained_share), h("span", {}, say(left)))
+    ].filter((item) => item !== "");
+  }
+  function meter(part) {
+    const fill = h("i");
+    fill.style.setProperty("--part", String(Math.max(0, Math.min(1, part))));
+    return h("span.meter", { "aria-hidden": "true" }, fill);
+  }
+  function capital(text) {
+    return text.slice(0, 1).toUpperCase() + text.slice(1);
+  }
+
   // src/runfile.js
   var ELEMENT_ID = "run-data";
   async function embeddedRun(page) {
@@ -2608,7 +3312,9 @@
     document.title = `${facts.result.run_id} – Market Spread`;
     const latencies = h("section");
     fillResultTable(latencies, facts.latencies);
-    document.body.append(head(facts), verdicts(facts.result), anomalies(facts), latencies);
+    const why = new Why();
+    why.update(model, { live: false, result: facts.result });
+    document.body.append(head(facts), why.element, verdicts(facts.result));
     if (model && span) {
       const charts = new ReportCharts(facts, model, span);
       document.body.append(charts.element);
@@ -2617,7 +3323,7 @@
     } else {
       document.body.append(h("p.notice", {}, "Nothing was measured: the run ended before anything was pushed."));
     }
-    document.body.append(environment(facts));
+    document.body.append(latencies, anomalies(facts), environment(facts));
   }
   async function start() {
     startTheme();

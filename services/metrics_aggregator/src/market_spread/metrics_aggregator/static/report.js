@@ -2085,7 +2085,7 @@
     { colour: "--rate-1", dash: [3, 2], width: 1.5 },
     { colour: "--rate-2", dash: [1, 2], width: 2 },
     { colour: "--rate-3", dash: [9, 3], width: 1.5 },
-    { colour: "--rate-4", width: 1.5 }
+    { colour: "--rate-4", dash: [12, 3, 2, 3], width: 1.5 }
   ];
   function rateLines(titles) {
     return titles.map((title, at) => ({ title, ...RATE_LINES[at % RATE_LINES.length] }));

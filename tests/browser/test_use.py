@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 from tests.browser.site_fixtures import Site
+from tests.browser.synthetic import SyntheticRun
 from tests.browser.test_figures import PAGES
 
 
@@ -69,14 +70,44 @@ def test_help_opens_and_closes_by_key(site: Site, watched: Open) -> None:
     expect(page.locator("dialog")).to_be_hidden()
 
 
+def test_the_address_names_the_run_and_the_range_that_are_shown(site: Site, run: SyntheticRun, watched: Open) -> None:
+    page = watched().open(site.url)
+    assert page.evaluate("location.hash") == f"#/overview?run={run.run_id}"
+
+    page.locator("input[type=text]").fill("0:30-0:40")
+    press(page, "Enter")
+    expect(page.locator("input[type=text]")).to_have_value("0:30–0:40")
+    shared = page.evaluate("location.href")
+
+    again = watched().open(shared)
+    expect(again.locator("input[type=text]")).to_have_value("0:30–0:40")
+    assert again.evaluate("location.href") == shared
+    assert again.locator(".toast").is_hidden()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("range=1000-2000", "The range of the address lies outside of this run; the whole run is shown."),
+        ("range=noon", "The range “noon” of the address cannot be read; the whole run is shown."),
+    ],
+)
+def test_a_range_that_does_not_fit_is_told(site: Site, watched: Open, asked: str, said: str) -> None:
+    page = watched().open(f"{site.url}#/overview?{asked}")
+
+    expect(page.locator(".toast")).to_have_text(said)
+    assert "range=" not in page.evaluate("location.hash")
+
+
 def test_first_tab_leads_to_the_figures(site: Site, watched: Open) -> None:
     page = watched().open(site.url)
+    address = page.evaluate("location.hash")
 
     press(page, "Tab")
     expect(page.locator(".skip")).to_be_focused()
     press(page, "Enter")
     expect(page.locator("main")).to_be_focused()
-    assert page.evaluate("location.hash") == ""
+    assert page.evaluate("location.hash") == address
 
 
 def test_what_has_focus_is_seen(site: Site, watched: Open) -> None:

@@ -5285,11 +5285,14 @@
     const [path, query = ""] = fragment.replace(/^#\/?/, "").split("?");
     const [page, ...rest] = path.split("/").map(decoded);
     const params = new URLSearchParams(query);
+    const range = params.get("range") ?? "";
+    const choice = choiceOf(range);
     return {
       page: PAGES.includes(page) ? page : "overview",
       item: PAGES.includes(page) ? rest.join("/") : "",
       run: params.get("run") ?? "",
-      choice: choiceOf(params.get("range")),
+      choice,
+      refused: choiceText(choice) ? "" : range,
       widthMs: /^\d{1,5}$/.test(params.get("bins") ?? "") ? Number(params.get("bins")) * 1e3 : 0
     };
   }
@@ -5325,6 +5328,8 @@
     };
     /** @type {Page | null} */
     #page = null;
+    /** Whether the reader has chosen the run; else it is the newest, and the address has its name all the same. */
+    #pinned = this.route.run !== "";
     #shown = "";
     #series = 0;
     #drawing = false;
@@ -5365,7 +5370,8 @@
     href = (page, item = "", run = this.route.run) => routeText({ ...this.route, ...run === this.route.run ? {} : { choice: JUDGED, widthMs: 0 }, page, item, run });
     /** Show another range. @param {Choice} choice */
     choose(choice) {
-      this.#replace({ choice });
+      if (choice.kind === "fixed" && this.route.run) this.#pin();
+      this.#replace({ choice, refused: "" });
     }
     /** Show what is half a range's width earlier (-1) or later (1). @param {number} direction */
     move(direction) {
@@ -5463,10 +5469,16 @@
       this.bar.route();
       this.draw();
     }
-    #routed() {
-      this.route = readRoute(location.hash);
-      this.bar.route();
+    #pin() {
+      this.#pinned = true;
       this.feed.want(this.route.run);
+    }
+    #routed() {
+      const route = readRoute(location.hash);
+      if (route.run && route.run !== this.route.run) this.#pinned = true;
+      this.route = route;
+      this.bar.route();
+      this.feed.want(this.#pinned ? this.route.run : "");
       if (this.route.page === "runs") this.feed.refresh();
       this.draw();
     }
@@ -5475,7 +5487,7 @@
       const { model } = feed;
       const span = model?.span() ?? null;
       const withoutRun = route.page === "runs";
-      if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: JUDGED };
+      if (model && span && !withoutRun) this.#settle(model, span);
       this.view = model && span && this.#viewOf(model, span);
       this.bar.update();
       show(this.range.element, span !== null && !withoutRun);
@@ -5490,6 +5502,24 @@
         /** @type {View} */
         this.view
       );
+    }
+    /**
+     * Have the address name the run that is open, and a range that it has.
+     * @param {RunModel} model
+     * @param {Part} span
+     */
+    #settle(model, span) {
+      const { route } = this;
+      if (this.#pinned && route.run !== model.runId) return;
+      const named2 = this.#pinned || !this.feed.served ? {} : { run: model.runId };
+      const fits = overlaps(route.choice, span);
+      const shown2 = model.judged ? "what was judged is shown" : "the whole run is shown";
+      if (!fits) this.#say(`The range of the address lies outside of this run; ${shown2}.`);
+      if (route.refused) this.#say(`The range “${route.refused}” of the address cannot be read; ${shown2}.`);
+      this.route = { ...route, ...named2, ...fits ? {} : { choice: JUDGED }, refused: "" };
+      if (routeText(this.route) === routeText(route) && !route.refused) return;
+      history.replaceState(null, "", routeText(this.route));
+      this.bar.route();
     }
     /**
      * Leave the page that is shown for the one of that name, if it is another one, or was made for fewer series.

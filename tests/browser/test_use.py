@@ -119,6 +119,50 @@ def test_what_has_focus_is_seen(site: Site, watched: Open) -> None:
         assert outline == "solid", page.evaluate("document.activeElement.outerHTML")
 
 
+def test_a_range_is_picked_on_a_chart_by_keys_alone(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+    field = page.locator("input[type=text]")
+    press(page, "0")
+    expect(field).to_have_value("0:00–1:31")
+    plot = page.locator("figure", has_text="Throughput").locator(".plot")
+
+    plot.focus()
+    for key, times in (("Home", 1), ("ArrowRight", 20), ("Shift+ArrowRight", 10)):
+        for _ in range(times):
+            press(page, key)
+    expect(page.locator("figure", has_text="Throughput").locator(".legend b").first).to_have_text("0:28")
+    expect(page.locator("figure", has_text="Percentile curves").locator(".u-select")).to_have_css("width", "0px")
+    press(page, "Enter")
+
+    expect(field).to_have_value("0:18–0:27")
+    press(page, "Shift+ArrowLeft Escape Enter")
+    expect(field).to_have_value("0:18–0:27")
+
+
+def test_the_wheel_zooms_with_ctrl_moves_with_shift_and_else_scrolls(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+    field = page.locator("input[type=text]")
+    field.fill("0:30-0:50")
+    press(page, "Enter")
+    chart = page.locator("figure", has_text="Latency over time").locator(".u-over")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 50)
+
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    expect(field).to_have_value("0:32–0:48")
+    page.keyboard.down("Shift")
+    page.mouse.wheel(0, 100)
+    page.keyboard.up("Shift")
+    expect(field).to_have_value("0:34–0:50")
+    page.mouse.wheel(0, 100)
+    page.wait_for_function("window.scrollY > 0")
+    expect(field).to_have_value("0:34–0:50")
+
+
 def test_all_charts_become_tables_and_charts_again(site: Site, watched: Open) -> None:
     page = watched().open(site.url)
     charts = page.locator("figure.chart").count()

@@ -1,6 +1,6 @@
 /** What is shown as text for other tools: tables as CSV, histograms in HdrHistogram's percentile format (.hgrm). */
 
-import { lowestValue as lowest, percentile } from "./hdr.js";
+import { highestValue, lowestValue, percentile } from "./hdr.js";
 
 /** @import {Hist} from "./hdr.js" */
 
@@ -67,7 +67,7 @@ function ticksOf(hist) {
 /** @param {Hist} hist @param {number} us */
 function countUpTo({ indices, numbers }, us) {
   let count = 0;
-  for (let at = 0; at < indices.length && lowest(indices[at]) <= us; at += 1) count += numbers[at];
+  for (let at = 0; at < indices.length && lowestValue(indices[at]) <= us; at += 1) count += numbers[at];
   return count;
 }
 
@@ -76,7 +76,8 @@ function deviationUs({ indices, numbers, count }, mean) {
   if (count === 0) return 0;
   let sum = 0;
   indices.forEach((slot, at) => {
-    sum += numbers[at] * ((lowest(slot) + lowest(slot + 1)) / 2 - mean) ** 2;
+    const median = lowestValue(slot) + Math.floor((highestValue(slot) - lowestValue(slot) + 1) / 2);
+    sum += numbers[at] * (median - mean) ** 2;
   });
   return Math.sqrt(sum / count);
 }

@@ -76,7 +76,11 @@ export class Heatmap {
     plot?.setData(this.#data(view));
     this.#read(plot);
     const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
-    this.figure.describe(bins.length > 0 ? said : "Nothing was measured in this range.", () => this.#table(view));
+    this.figure.describe(
+      bins.length > 0 ? said : "Nothing was measured in this range.",
+      () => this.#table(view),
+      () => this.#raw(),
+    );
   }
 
   release() {
@@ -182,6 +186,15 @@ export class Heatmap {
   #colourLegend() {
     setText(this.most, whole(this.#most));
     this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
+  }
+
+  #raw() {
+    const cells = this.#columns.flatMap(({ from, to, rows }) =>
+      [...rows.entries()]
+        .sort(([one], [other]) => one - other)
+        .map(([row, count]) => [from, to, rowLowest(row), rowLowest(row + 1), count]),
+    );
+    return [["from_unix_ms", "to_unix_ms", "from_us", "below_us", "samples"], ...cells];
   }
 
   /** @param {View} view @returns {Cell[][]} */

@@ -87,236 +87,21 @@
     setAttribute(link, "href", href);
   }
 
-  // src/charts/figure.js
-  var TABLE_ROWS_MAX = 2e3;
-  var figures = /* @__PURE__ */ new Set();
-  var allTables = false;
-  var numbered = 0;
-  function toggleAllTables() {
-    allTables = !allTables;
-    for (const figure of figures) figure.showTable(allTables);
-    return allTables;
+  // src/save.js
+  function save(name, blob) {
+    const url = URL.createObjectURL(blob);
+    const link = h("a", { href: url, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 1e4);
   }
-  var Figure = class {
-    /** @type {() => Cell[][]} */
-    #rows = () => [];
-    /** @type {Table} */
-    #table;
-    /**
-     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
-     *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
-     */
-    constructor({ title, unit = "", about = "", columns }) {
-      numbered += 1;
-      const id = `figure-${numbered}`;
-      this.title = title;
-      this.plot = h("div.plot", { role: "img", "aria-label": title });
-      this.when = h("b");
-      this.clock = h("span");
-      this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
-      this.summary = h("p.summary", { id: `${id}-summary` });
-      this.toggle = h(
-        "button.quiet",
-        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
-        "table"
-      );
-      setAttribute(this.toggle, "aria-label", `${title} as a table`);
-      this.#table = table({
-        caption: `${title}${unit ? `, ${unit}` : ""}`,
-        columns: columns.map((column) => ({ numeric: true, ...column })),
-        quiet: true
-      });
-      this.twin = h("div.twin", { hidden: true }, this.#table.element);
-      this.element = h(
-        "figure.chart",
-        { "aria-labelledby": id },
-        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.toggle),
-        this.legend,
-        this.plot,
-        this.twin,
-        this.summary,
-        about && h("p.about", {}, about)
-      );
-      this.tabled = false;
-      figures.add(this);
-      if (allTables) this.showTable(true);
-    }
-    /**
-     * A line in the legend, with a place for its value below its name.
-     * @param {Line} line
-     * @returns {HTMLElement} the place
-     */
-    addKey(line) {
-      const value = h("b");
-      this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
-      return value;
-    }
-    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
-    setWhen(when, clock = "") {
-      setText(this.when, when);
-      setText(this.clock, clock);
-    }
-    /**
-     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
-     * @param {string} text
-     * @param {() => Cell[][]} rows
-     */
-    describe(text, rows) {
-      setText(this.summary, text);
-      setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
-      this.#rows = rows;
-      if (this.tabled) this.#fill();
-    }
-    /** Put the unit of the twin's columns. @param {string[]} units */
-    setUnits(units) {
-      this.#table.setUnits(units);
-    }
-    /** The table instead of the chart, or the chart again. @param {boolean} shown */
-    showTable(shown2) {
-      this.tabled = shown2;
-      show(this.twin, shown2);
-      show(this.plot, !shown2);
-      setAttribute(this.toggle, "aria-pressed", shown2);
-      setText(this.toggle, shown2 ? "chart" : "table");
-      if (shown2) this.#fill();
-    }
-    /** No longer among those that `toggleAllTables` reaches. */
-    release() {
-      figures.delete(this);
-    }
-    #fill() {
-      const rows = this.#rows();
-      this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
-    }
-  };
-  function swatch({ colour: colour2, dash = [], width = 1.5 }) {
-    const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
-    line.style.setProperty("stroke", `var(${colour2})`);
-    return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+  function saveText(name, text, type = "text/plain") {
+    save(name, new Blob([text], { type: `${type};charset=utf-8` }));
   }
-
-  // src/drops.js
-  function takeDrops(open) {
-    const mark = (over) => document.body.classList.toggle("dropping", over);
-    addEventListener("dragover", (event) => {
-      event.preventDefault();
-      mark(true);
-    });
-    addEventListener("dragleave", (event) => mark(event.relatedTarget !== null));
-    addEventListener("drop", (event) => {
-      event.preventDefault();
-      mark(false);
-      const file = event.dataTransfer?.files[0];
-      if (file) open(file);
-    });
+  function fileName(title, extension) {
+    return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "")}.${extension}`;
   }
-
-  // src/stream.js
-  var LINE_MAX = 64 * 1024 * 1024;
-  function eventReader() {
-    let rest = "";
-    let fields = { id: "", event: "", data: [] };
-    return (piece) => {
-      const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
-      rest = lines.pop() ?? "";
-      if (rest.length > LINE_MAX) throw new RangeError("an event of the stream is longer than 64 MiB");
-      const events = [];
-      for (const line of lines) {
-        if (line === "") {
-          if (fields.data.length > 0) {
-            events.push({ id: fields.id, event: fields.event || "message", data: fields.data.join("\n") });
-          }
-          fields = { id: fields.id, event: "", data: [] };
-        } else if (!line.startsWith(":")) {
-          take(line, fields);
-        }
-      }
-      return events;
-    };
-  }
-  function take(line, fields) {
-    const colon = line.indexOf(":");
-    const name = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-    if (name === "data") fields.data.push(value);
-    else if (name === "event" || name === "id") fields[name] = value;
-  }
-
-  // src/live.js
-  var BACKOFF_MS = [500, 1e3, 2e3, 5e3, 1e4];
-  var DEAD_MS = 35e3;
-  var LiveStream = class {
-    /** @type {AbortController | null} */
-    #aborter = null;
-    #failures = 0;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    #timer;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    #watchdog;
-    #closed = false;
-    /**
-     * @param {{url: string, lastId: () => number, onEvent: (event: TickData) => void, onReset: () => Promise<void>,
-     *          onState: (state: LinkState, retryMs: number) => void}} given
-     *   lastId: the newest tick that is known; onReset: everything must be loaded again, then the stream goes on.
-     */
-    constructor(given) {
-      this.given = given;
-    }
-    /** Connect, and stay connected until `close`. */
-    start() {
-      if (this.#closed) return;
-      this.given.onState("connecting", 0);
-      this.#read().then(
-        () => this.#again(),
-        () => this.#again()
-      );
-    }
-    /** End it; nothing is called after this. */
-    close() {
-      this.#closed = true;
-      clearTimeout(this.#timer);
-      clearTimeout(this.#watchdog);
-      this.#aborter?.abort();
-    }
-    async #read() {
-      const aborter = new AbortController();
-      this.#aborter = aborter;
-      this.#alive();
-      const headers = { accept: "text/event-stream", "last-event-id": String(this.given.lastId()) };
-      const answer = await fetch(this.given.url, { headers, cache: "no-store", signal: aborter.signal });
-      if (!answer.ok || !answer.body) throw new Error(`the stream answered ${answer.status}`);
-      if (this.#closed) return;
-      this.#failures = 0;
-      this.given.onState("open", 0);
-      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-      const parse = eventReader();
-      for (; ; ) {
-        const { done, value } = await reader.read();
-        if (done || this.#closed) return;
-        this.#alive();
-        for (const event of parse(value)) {
-          if (event.event === "reset") {
-            aborter.abort();
-            await this.given.onReset();
-            return;
-          }
-          if (event.event === "data") this.given.onEvent(JSON.parse(event.data));
-        }
-      }
-    }
-    #alive() {
-      clearTimeout(this.#watchdog);
-      this.#watchdog = setTimeout(() => this.#aborter?.abort(), DEAD_MS);
-    }
-    #again() {
-      clearTimeout(this.#watchdog);
-      if (this.#closed) return;
-      const waitMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)];
-      this.#failures += 1;
-      this.given.onState("waiting", waitMs);
-      this.#timer = setTimeout(() => this.start(), waitMs);
-    }
-  };
 
   // src/hdr.js
   var SLOTS = 23552;
@@ -455,6 +240,740 @@
     }
     return values;
   }
+
+  // src/textfiles.js
+  var TICKS_PER_HALF = 5;
+  var US_PER_MS = 1e3;
+  function csvOf(rows) {
+    return rows.map((row3) => `${row3.map(field).join(",")}\r
+`).join("");
+  }
+  function field(value) {
+    if (value === null) return "";
+    if (typeof value === "number") return String(value);
+    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  }
+  function hgrmOf(hist) {
+    const lines = ["       Value     Percentile TotalCount 1/(1-Percentile)", ""];
+    for (const { percent, below } of ticksOf(hist)) {
+      const value = percent === 0 ? hist.minUs : percentile(hist, percent);
+      const part = percent / 100;
+      const columns = [fixed(value / US_PER_MS, 3, 12), fixed(part, 12, 14), String(below).padStart(10)];
+      lines.push([...columns, ...percent < 100 ? [fixed(1 / (1 - part), 2, 14)] : []].join(" "));
+    }
+    const mean = hist.count > 0 ? hist.sumUs / hist.count : 0;
+    lines.push(
+      `#[Mean    = ${fixed(mean / US_PER_MS, 3, 12)}, StdDeviation   = ${fixed(deviationUs(hist, mean) / US_PER_MS, 3, 12)}]`,
+      `#[Max     = ${fixed(hist.maxUs / US_PER_MS, 3, 12)}, Total count    = ${String(hist.count).padStart(12)}]`,
+      `#[Buckets = ${"22".padStart(12)}, SubBuckets     = ${"2048".padStart(12)}]`
+    );
+    return `${lines.join("\n")}
+`;
+  }
+  function ticksOf(hist) {
+    const ticks = [];
+    if (hist.count === 0) return [];
+    for (let percent = 0; ; ) {
+      const value = percent === 0 ? hist.minUs : percentile(hist, percent);
+      const below = countUpTo(hist, value);
+      ticks.push({ percent, below });
+      if (below >= hist.count) break;
+      const halves = Math.floor(Math.log2(100 / (100 - percent))) + 1;
+      percent += 100 / (TICKS_PER_HALF * 2 ** halves);
+    }
+    return [...ticks.filter(({ percent }) => percent < 100), { percent: 100, below: hist.count }];
+  }
+  function countUpTo({ indices, numbers }, us) {
+    let count = 0;
+    for (let at = 0; at < indices.length && lowestValue(indices[at]) <= us; at += 1) count += numbers[at];
+    return count;
+  }
+  function deviationUs({ indices, numbers, count }, mean) {
+    if (count === 0) return 0;
+    let sum3 = 0;
+    indices.forEach((slot, at) => {
+      const median = lowestValue(slot) + Math.floor((highestValue(slot) - lowestValue(slot) + 1) / 2);
+      sum3 += numbers[at] * (median - mean) ** 2;
+    });
+    return Math.sqrt(sum3 / count);
+  }
+  function fixed(value, digits, width) {
+    return value.toFixed(digits).padStart(width);
+  }
+
+  // src/theme.js
+  var KEY = "market-spread-theme";
+  var dark = window.matchMedia("(prefers-color-scheme: dark)");
+  var listeners = /* @__PURE__ */ new Set();
+  var colours = /* @__PURE__ */ new Map();
+  function startTheme() {
+    apply(stored());
+    dark.addEventListener("change", () => apply(stored()));
+  }
+  function theme() {
+    return stored() ?? (dark.matches ? "dark" : "light");
+  }
+  function toggleTheme() {
+    const other = theme() === "dark" ? "light" : "dark";
+    remember(other === (dark.matches ? "dark" : "light") ? null : other);
+    apply(stored());
+  }
+  function onTheme(listener) {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+  function colour(name) {
+    const known = colours.get(name);
+    if (known !== void 0) return known;
+    const found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    colours.set(name, found);
+    return found;
+  }
+  function channels(name) {
+    const hex = colour(name).replace("#", "");
+    return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  }
+  function apply(chosen) {
+    if (chosen) document.documentElement.dataset.theme = chosen;
+    else delete document.documentElement.dataset.theme;
+    colours = /* @__PURE__ */ new Map();
+    for (const listener of listeners) listener();
+  }
+  var unstored = null;
+  function stored() {
+    try {
+      return (
+        /** @type {Theme | null} */
+        localStorage.getItem(KEY)
+      );
+    } catch {
+      return unstored;
+    }
+  }
+  function remember(value) {
+    unstored = value;
+    try {
+      if (value === null) localStorage.removeItem(KEY);
+      else localStorage.setItem(KEY, value);
+    } catch {
+    }
+  }
+
+  // src/format.js
+  var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+  var NONE = "–";
+  var MICRO = { name: "µs", us: 1, digits: 0 };
+  var MILLI = { name: "ms", us: 1e3, digits: 2 };
+  var COARSE = { name: "ms", us: 1e3, digits: 1 };
+  var SECOND = { name: "s", us: 1e6, digits: 2 };
+  function whole(value) {
+    return value === null || value === void 0 || Number.isNaN(value) ? NONE : WHOLE.format(Math.round(value));
+  }
+  function fixed2(value, digits) {
+    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  }
+  function unitFor(valuesUs) {
+    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
+    if (positive.length === 0) return MILLI;
+    const least = Math.min(...positive);
+    const most = Math.max(...positive);
+    if (most < 1e4 && least < 500) return MICRO;
+    if (least >= 1e7) return SECOND;
+    return least >= 1e5 ? COARSE : MILLI;
+  }
+  function inUnit(us, unit) {
+    return us === null || us === void 0 ? NONE : fixed2(us / unit.us, unit.digits);
+  }
+  function latency(us) {
+    if (us === null || us === void 0) return NONE;
+    if (us < 1e3) return `${fixed2(us, us < 10 && us % 1 ? 1 : 0)} µs`;
+    if (us < 1e7) return `${fixed2(us / 1e3, us < 1e4 ? 2 : us < 1e6 ? 1 : 0)} ms`;
+    return `${fixed2(us / 1e6, us < 1e8 ? 2 : 1)} s`;
+  }
+  function axisLatency(us) {
+    if (us < 1e3) return `${+us.toPrecision(3)} µs`;
+    if (us < 1e6) return `${+(us / 1e3).toPrecision(3)} ms`;
+    return `${+(us / 1e6).toPrecision(3)} s`;
+  }
+  function axisNumber(value) {
+    const size = Math.abs(value);
+    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)} G`;
+    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
+    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
+    return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
+  }
+  function rate(perSecond) {
+    if (perSecond === null || perSecond === void 0) return NONE;
+    if (perSecond === 0) return "0";
+    return perSecond < 10 ? fixed2(perSecond, 2) : perSecond < 100 ? fixed2(perSecond, 1) : whole(perSecond);
+  }
+  var BYTE_UNITS = [
+    { name: "GiB", size: 2 ** 30 },
+    { name: "MiB", size: 2 ** 20 },
+    { name: "KiB", size: 2 ** 10 }
+  ];
+  function bytes(value) {
+    if (value === null || value === void 0) return NONE;
+    for (const { name, size } of BYTE_UNITS) {
+      if (Math.abs(value) >= size) {
+        return `${fixed2(value / size, value / size < 10 ? 2 : value / size < 100 ? 1 : 0)} ${name}`;
+      }
+    }
+    return `${whole(value)} B`;
+  }
+  var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
+  function share(value) {
+    return `${fixed2(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
+  }
+  function duration(ms) {
+    const seconds2 = Math.max(0, ms) / 1e3;
+    if (seconds2 < 10) return `${+seconds2.toFixed(1)} s`;
+    if (seconds2 < 60) return `${Math.round(seconds2)} s`;
+    const all = Math.round(seconds2);
+    if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
+    return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
+  }
+  function elapsed(seconds2, digits = 0) {
+    const ticks = Math.round(Math.abs(seconds2) * 10 ** digits);
+    const sign = seconds2 < 0 && ticks > 0 ? "−" : "";
+    const all = Math.floor(ticks / 10 ** digits);
+    const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
+    const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
+    return `${sign}${h2 ? `${h2}:${pad(m)}` : m}:${pad(s)}${rest}`;
+  }
+  function clockTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  }
+  function dateTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(unixMs)}`;
+  }
+  function counted(number, noun, many = `${noun}s`) {
+    return `${whole(number)} ${Math.round(number) === 1 ? noun : many}`;
+  }
+  function percentName(percent) {
+    return `p${percent}`;
+  }
+  function pad(number) {
+    return String(number).padStart(2, "0");
+  }
+
+  // src/phases.js
+  var MEASURING = /measur/;
+  function measuredPart(notes, range) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const at = phases.findIndex(({ name }) => MEASURING.test(name));
+    if (at < 0) return range;
+    const from = Math.max(range.from, phases[at].unix_ms);
+    const to = Math.min(range.to, phases[at + 1]?.unix_ms ?? Infinity);
+    return to - from >= 1e3 ? { from, to } : range;
+  }
+  function warmUp(notes, span) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const measuring = phases.find(({ name }) => MEASURING.test(name));
+    return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
+  }
+
+  // src/charts/plot.js
+  var SYNC_KEY = "time";
+  var UNMARKED = ["verdict", "limits", "result"];
+  var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
+  var CLICK_MS = 250;
+  var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
+  function axisFont(size = 11) {
+    return `${size}px ${colour("--font")}`;
+  }
+  function axis(more) {
+    return {
+      stroke: () => colour("--ink-2"),
+      font: axisFont(),
+      grid: { stroke: () => colour("--grid"), width: 1 },
+      ticks: { show: false },
+      gap: 6,
+      ...more
+    };
+  }
+  function timeAxis() {
+    return axis({
+      size: 26,
+      grid: { show: false },
+      ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
+      space: 64,
+      incrs: STEPS_S,
+      values: (_plot, splits) => splits.map((seconds2) => elapsed(seconds2))
+    });
+  }
+  function latencyAxis() {
+    return axis({
+      size: 58,
+      splits: (_plot, _axis, least, most) => logSplits(least, most),
+      filter: (_plot, splits) => splits,
+      values: (_plot, splits) => splits.map(axisLatency)
+    });
+  }
+  function latencyScale() {
+    return {
+      distr: 3,
+      range: (_plot, least, most) => least > 0 ? [roundLog(least, Math.floor), roundLog(Math.max(most, least * 1.01), Math.ceil)] : [1e3, 1e6]
+    };
+  }
+  var MANTISSAS = [1, 2, 5, 10];
+  function roundLog(value, towards) {
+    const decade = 10 ** Math.floor(Math.log10(value));
+    const steps = MANTISSAS.map((mantissa) => mantissa * decade);
+    const found = towards === Math.floor ? steps.filter((step) => step <= value * 1.000001).at(-1) : steps.find((step) => step >= value * 0.999999);
+    return found ?? null;
+  }
+  function logSplits(least, most) {
+    const decades = Math.log10(most / least);
+    const mantissas = decades > 5 ? [1] : decades > 3 ? [1, 3] : [1, 2, 5];
+    const splits = [];
+    for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
+      splits.push(
+        ...mantissas.map((mantissa) => mantissa * decade).filter((value) => value >= least * 0.9999 && value <= most * 1.0001)
+      );
+    }
+    return splits;
+  }
+  function timeCursor() {
+    return {
+      y: false,
+      sync: { key: SYNC_KEY, setSeries: false, scales: ["x", null] },
+      drag: { x: true, y: false, setScale: false, dist: 4 },
+      points: { size: 5, width: 1 },
+      bind: { dblclick: () => () => null }
+    };
+  }
+  function brushHooks(beginMs, actions) {
+    const msAt = (plot, left) => beginMs() + plot.posToVal(left, "x") * 1e3;
+    return {
+      init: [
+        (plot) => {
+          clicks(plot, (left) => actions.pick?.(msAt(plot, left)), actions.whole);
+          cursorKeys(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+          wheel(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+        }
+      ],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < 4 || keyed.has(plot)) return;
+          plot.setSelect(NOTHING, false);
+          if (plot.over.matches(":hover")) actions.brush(msAt(plot, left), msAt(plot, left + width));
+        }
+      ]
+    };
+  }
+  var NOTHING = { left: 0, top: 0, width: 0, height: 0 };
+  var keyed = /* @__PURE__ */ new WeakSet();
+  function clicks({ over }, once, twice) {
+    let waiting;
+    over.addEventListener("click", ({ clientX }) => {
+      clearTimeout(waiting);
+      const left = clientX - over.getBoundingClientRect().left;
+      waiting = setTimeout(() => once(left), CLICK_MS);
+    });
+    over.addEventListener("dblclick", () => {
+      clearTimeout(waiting);
+      twice();
+    });
+  }
+  function cursorKeys(plot, take2) {
+    const place = plot.root.parentElement;
+    if (!place) return;
+    let from = 0;
+    const moveTo = (left) => {
+      const at = Math.max(0, Math.min(plot.over.clientWidth, left));
+      const setCursor = (
+        /** @type {(at: object, fire: boolean, tell: boolean) => void} */
+        plot.setCursor
+      );
+      setCursor({ left: at, top: plot.over.clientHeight / 2 }, true, true);
+      return at;
+    };
+    const leave = () => {
+      keyed.delete(plot);
+      plot.setSelect(NOTHING, false);
+    };
+    const onKey = (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const { clientWidth: width, clientHeight: height } = plot.over;
+      const left = Math.max(0, plot.cursor.left ?? 0);
+      const step = { ArrowLeft: -width / 100, ArrowRight: width / 100, Home: -width, End: width }[event.key];
+      if (step !== void 0) {
+        if (event.shiftKey && take2 && !keyed.has(plot)) {
+          keyed.add(plot);
+          from = left;
+        } else if (!event.shiftKey) leave();
+        const at = moveTo(left + step);
+        if (keyed.has(plot)) {
+          plot.setSelect({ left: Math.min(from, at), top: 0, width: Math.abs(at - from), height }, false);
+        }
+      } else if (event.key === "Enter" && keyed.has(plot)) {
+        const { left: first, width: wide } = plot.select;
+        leave();
+        if (wide >= 1) take2?.(first, first + wide);
+      } else if (event.key === "Escape" && keyed.has(plot)) leave();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    place.tabIndex = 0;
+    place.addEventListener("keydown", onKey);
+  }
+  function wheel({ over }, take2) {
+    over.addEventListener(
+      "wheel",
+      (event) => {
+        const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+        const zooms = event.ctrlKey || event.metaKey;
+        if (!zooms && Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY)) return;
+        event.preventDefault();
+        const { left, width } = over.getBoundingClientRect();
+        const [first, last] = zooms ? zoomed(event.clientX - left, width, event.deltaY > 0 ? 1.25 : 0.8) : [0, width].map((at) => at + Math.sign(sideways) * width * 0.1);
+        take2(first, last);
+      },
+      { passive: false }
+    );
+  }
+  function zoomed(at, width, factor) {
+    return [at - at * factor, at + (width - at) * factor];
+  }
+  function marksHook(state) {
+    return (plot) => {
+      const { view } = state();
+      if (!view) return;
+      const { ctx, bbox } = plot;
+      const at = (ms) => plot.valToPos((ms - view.begin) / 1e3, "x", true);
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      for (const { from, to } of warmUp(view.model.notes, view.span)) {
+        ctx.fillStyle = colour("--shade");
+        ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
+      }
+      ctx.lineWidth = uPlot.pxRatio;
+      for (const { unix_ms: ms, kind } of view.model.notes) {
+        if (UNMARKED.includes(kind)) continue;
+        ctx.strokeStyle = colour(kind in MARKS ? "--ink-2" : "--mark");
+        ctx.setLineDash((MARKS[kind] ?? []).map((length) => length * uPlot.pxRatio));
+        const x = Math.round(at(ms)) + 0.5;
+        ctx.beginPath();
+        ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+      }
+      ctx.restore();
+    };
+  }
+  function placed(place, height, make) {
+    let plot = null;
+    const fit = () => {
+      const width = Math.floor(place.clientWidth);
+      if (width < 40) return;
+      if (plot === null) plot = make({ width, height });
+      else if (plot.width !== width) plot.setSize({ width, height });
+    };
+    place.style.setProperty("height", `${height}px`);
+    const observer = new ResizeObserver(fit);
+    observer.observe(place);
+    const endTheme = onTheme(() => plot?.redraw(false, true));
+    fit();
+    return {
+      plot: () => plot,
+      release: () => {
+        observer.disconnect();
+        endTheme();
+        plot?.destroy();
+      }
+    };
+  }
+
+  // src/charts/figure.js
+  var TABLE_ROWS_MAX = 2e3;
+  var figures = /* @__PURE__ */ new Set();
+  var allTables = false;
+  var numbered = 0;
+  function toggleAllTables() {
+    allTables = !allTables;
+    for (const figure of figures) figure.showTable(allTables);
+    return allTables;
+  }
+  var Figure = class {
+    /** @type {() => Cell[][]} */
+    #rows = () => [];
+    /** @type {(() => (string | number | null)[][]) | undefined} */
+    #raw;
+    /** @type {Line[]} */
+    #lines = [];
+    /** @type {Table} */
+    #table;
+    /**
+     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
+     *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
+     */
+    constructor({ title, unit = "", about = "", columns }) {
+      numbered += 1;
+      const id = `figure-${numbered}`;
+      this.title = title;
+      this.columns = columns;
+      this.plot = h("div.plot", { role: "img", "aria-label": title });
+      this.when = h("b");
+      this.clock = h("span");
+      this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
+      this.summary = h("p.summary", { id: `${id}-summary` });
+      this.toggle = h(
+        "button.quiet",
+        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
+        "table"
+      );
+      setAttribute(this.toggle, "aria-label", `${title} as a table`);
+      this.tools = h("span.tools", {}, this.toggle);
+      this.addTool("csv", "CSV", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
+      this.addTool("png", "a picture", () => this.#picture());
+      this.#table = table({
+        caption: `${title}${unit ? `, ${unit}` : ""}`,
+        columns: columns.map((column) => ({ numeric: true, ...column })),
+        quiet: true
+      });
+      this.twin = h("div.twin", { hidden: true }, this.#table.element);
+      this.element = h(
+        "figure.chart",
+        { "aria-labelledby": id },
+        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.tools),
+        this.legend,
+        this.plot,
+        this.twin,
+        this.summary,
+        about && h("p.about", {}, about)
+      );
+      this.tabled = false;
+      figures.add(this);
+      if (allTables) this.showTable(true);
+    }
+    /**
+     * A line in the legend, with a place for its value below its name.
+     * @param {Line} line
+     * @returns {HTMLElement} the place
+     */
+    addKey(line) {
+      const value = h("b");
+      this.#lines.push(line);
+      this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
+      return value;
+    }
+    /** A file that the chart gives. @param {string} text @param {string} kind in words @param {() => void} click */
+    addTool(text, kind, click) {
+      const button = h("button.quiet", { type: "button", on: { click } }, text);
+      setAttribute(button, "aria-label", `${this.title} as ${kind}`);
+      this.tools.prepend(button);
+    }
+    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
+    setWhen(when, clock = "") {
+      setText(this.when, when);
+      setText(this.clock, clock);
+    }
+    /**
+     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
+     * @param {string} text
+     * @param {() => Cell[][]} rows
+     * @param {() => (string | number | null)[][]} [raw] the same for a CSV file, as plain numbers, with titles first
+     */
+    describe(text, rows, raw) {
+      setText(this.summary, text);
+      setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
+      this.#rows = rows;
+      this.#raw = raw;
+      if (this.tabled) this.#fill();
+    }
+    /** Put the unit of the twin's columns. @param {string[]} units */
+    setUnits(units) {
+      this.#table.setUnits(units);
+    }
+    /** The table instead of the chart, or the chart again. @param {boolean} shown */
+    showTable(shown2) {
+      this.tabled = shown2;
+      show(this.twin, shown2);
+      show(this.plot, !shown2);
+      setAttribute(this.toggle, "aria-pressed", shown2);
+      setText(this.toggle, shown2 ? "chart" : "table");
+      if (shown2) this.#fill();
+    }
+    /** No longer among those that `toggleAllTables` reaches. */
+    release() {
+      figures.delete(this);
+    }
+    #csv() {
+      if (this.#raw) return csvOf(this.#raw());
+      const texts = this.#rows().map((row3) => row3.map((cell) => typeof cell === "string" ? cell : cell.text));
+      return csvOf([this.columns.map(({ title }) => title), ...texts]);
+    }
+    /** The chart as it is drawn, with its title and the names of its lines above it. */
+    #picture() {
+      const canvas = this.plot.querySelector("canvas");
+      const picture = document.createElement("canvas");
+      const ctx = picture.getContext("2d");
+      if (!canvas || !ctx) return;
+      const ratio = window.devicePixelRatio || 1;
+      [picture.width, picture.height] = [canvas.width, canvas.height + 44 * ratio];
+      ctx.fillStyle = colour("--paper");
+      ctx.fillRect(0, 0, picture.width, picture.height);
+      ctx.drawImage(canvas, 0, 44 * ratio);
+      ctx.scale(ratio, ratio);
+      ctx.fillStyle = colour("--ink");
+      ctx.font = `600 ${axisFont(13)}`;
+      ctx.fillText(this.title, 8, 17);
+      ctx.font = axisFont(11);
+      this.#lines.reduce((left, line) => drawnKey(ctx, line, left), 8);
+      picture.toBlob((blob) => blob && save(fileName(this.title, "png"), blob));
+    }
+    #fill() {
+      const rows = this.#rows();
+      this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
+    }
+  };
+  function drawnKey(ctx, { title, colour: name, dash = [], width = 1.5 }, left) {
+    ctx.strokeStyle = colour(name);
+    ctx.lineWidth = width;
+    ctx.setLineDash(dash);
+    ctx.beginPath();
+    ctx.moveTo(left, 32);
+    ctx.lineTo(left + 20, 32);
+    ctx.stroke();
+    ctx.fillText(title, left + 25, 36);
+    return left + 41 + ctx.measureText(title).width;
+  }
+  function swatch({ colour: name, dash = [], width = 1.5 }) {
+    const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
+    line.style.setProperty("stroke", `var(${name})`);
+    return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+  }
+
+  // src/drops.js
+  function takeDrops(open) {
+    const mark = (over) => document.body.classList.toggle("dropping", over);
+    addEventListener("dragover", (event) => {
+      event.preventDefault();
+      mark(true);
+    });
+    addEventListener("dragleave", (event) => mark(event.relatedTarget !== null));
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      mark(false);
+      const file = event.dataTransfer?.files[0];
+      if (file) open(file);
+    });
+  }
+
+  // src/stream.js
+  var LINE_MAX = 64 * 1024 * 1024;
+  function eventReader() {
+    let rest = "";
+    let fields = { id: "", event: "", data: [] };
+    return (piece) => {
+      const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
+      rest = lines.pop() ?? "";
+      if (rest.length > LINE_MAX) throw new RangeError("an event of the stream is longer than 64 MiB");
+      const events = [];
+      for (const line of lines) {
+        if (line === "") {
+          if (fields.data.length > 0) {
+            events.push({ id: fields.id, event: fields.event || "message", data: fields.data.join("\n") });
+          }
+          fields = { id: fields.id, event: "", data: [] };
+        } else if (!line.startsWith(":")) {
+          take(line, fields);
+        }
+      }
+      return events;
+    };
+  }
+  function take(line, fields) {
+    const colon = line.indexOf(":");
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (name === "data") fields.data.push(value);
+    else if (name === "event" || name === "id") fields[name] = value;
+  }
+
+  // src/live.js
+  var BACKOFF_MS = [500, 1e3, 2e3, 5e3, 1e4];
+  var DEAD_MS = 35e3;
+  var LiveStream = class {
+    /** @type {AbortController | null} */
+    #aborter = null;
+    #failures = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #timer;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #watchdog;
+    #closed = false;
+    /**
+     * @param {{url: string, lastId: () => number, onEvent: (event: TickData) => void, onReset: () => Promise<void>,
+     *          onState: (state: LinkState, retryMs: number) => void}} given
+     *   lastId: the newest tick that is known; onReset: everything must be loaded again, then the stream goes on.
+     */
+    constructor(given) {
+      this.given = given;
+    }
+    /** Connect, and stay connected until `close`. */
+    start() {
+      if (this.#closed) return;
+      this.given.onState("connecting", 0);
+      this.#read().then(
+        () => this.#again(),
+        () => this.#again()
+      );
+    }
+    /** End it; nothing is called after this. */
+    close() {
+      this.#closed = true;
+      clearTimeout(this.#timer);
+      clearTimeout(this.#watchdog);
+      this.#aborter?.abort();
+    }
+    async #read() {
+      const aborter = new AbortController();
+      this.#aborter = aborter;
+      this.#alive();
+      const headers = { accept: "text/event-stream", "last-event-id": String(this.given.lastId()) };
+      const answer = await fetch(this.given.url, { headers, cache: "no-store", signal: aborter.signal });
+      if (!answer.ok || !answer.body) throw new Error(`the stream answered ${answer.status}`);
+      if (this.#closed) return;
+      this.#failures = 0;
+      this.given.onState("open", 0);
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      const parse = eventReader();
+      for (; ; ) {
+        const { done, value } = await reader.read();
+        if (done || this.#closed) return;
+        this.#alive();
+        for (const event of parse(value)) {
+          if (event.event === "reset") {
+            aborter.abort();
+            await this.given.onReset();
+            return;
+          }
+          if (event.event === "data") this.given.onEvent(JSON.parse(event.data));
+        }
+      }
+    }
+    #alive() {
+      clearTimeout(this.#watchdog);
+      this.#watchdog = setTimeout(() => this.#aborter?.abort(), DEAD_MS);
+    }
+    #again() {
+      clearTimeout(this.#watchdog);
+      if (this.#closed) return;
+      const waitMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)];
+      this.#failures += 1;
+      this.given.onState("waiting", waitMs);
+      this.#timer = setTimeout(() => this.start(), waitMs);
+    }
+  };
 
   // src/model.js
   var INTERVALS_MAX = 2e3;
@@ -980,106 +1499,6 @@
     return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
   }
 
-  // src/format.js
-  var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-  var NONE = "–";
-  var MICRO = { name: "µs", us: 1, digits: 0 };
-  var MILLI = { name: "ms", us: 1e3, digits: 2 };
-  var COARSE = { name: "ms", us: 1e3, digits: 1 };
-  var SECOND = { name: "s", us: 1e6, digits: 2 };
-  function whole(value) {
-    return value === null || value === void 0 || Number.isNaN(value) ? NONE : WHOLE.format(Math.round(value));
-  }
-  function fixed(value, digits) {
-    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  }
-  function unitFor(valuesUs) {
-    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
-    if (positive.length === 0) return MILLI;
-    const least = Math.min(...positive);
-    const most = Math.max(...positive);
-    if (most < 1e4 && least < 500) return MICRO;
-    if (least >= 1e7) return SECOND;
-    return least >= 1e5 ? COARSE : MILLI;
-  }
-  function inUnit(us, unit) {
-    return us === null || us === void 0 ? NONE : fixed(us / unit.us, unit.digits);
-  }
-  function latency(us) {
-    if (us === null || us === void 0) return NONE;
-    if (us < 1e3) return `${fixed(us, us < 10 && us % 1 ? 1 : 0)} µs`;
-    if (us < 1e7) return `${fixed(us / 1e3, us < 1e4 ? 2 : us < 1e6 ? 1 : 0)} ms`;
-    return `${fixed(us / 1e6, us < 1e8 ? 2 : 1)} s`;
-  }
-  function axisLatency(us) {
-    if (us < 1e3) return `${+us.toPrecision(3)} µs`;
-    if (us < 1e6) return `${+(us / 1e3).toPrecision(3)} ms`;
-    return `${+(us / 1e6).toPrecision(3)} s`;
-  }
-  function axisNumber(value) {
-    const size = Math.abs(value);
-    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)} G`;
-    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
-    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
-    return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
-  }
-  function rate(perSecond) {
-    if (perSecond === null || perSecond === void 0) return NONE;
-    if (perSecond === 0) return "0";
-    return perSecond < 10 ? fixed(perSecond, 2) : perSecond < 100 ? fixed(perSecond, 1) : whole(perSecond);
-  }
-  var BYTE_UNITS = [
-    { name: "GiB", size: 2 ** 30 },
-    { name: "MiB", size: 2 ** 20 },
-    { name: "KiB", size: 2 ** 10 }
-  ];
-  function bytes(value) {
-    if (value === null || value === void 0) return NONE;
-    for (const { name, size } of BYTE_UNITS) {
-      if (Math.abs(value) >= size) {
-        return `${fixed(value / size, value / size < 10 ? 2 : value / size < 100 ? 1 : 0)} ${name}`;
-      }
-    }
-    return `${whole(value)} B`;
-  }
-  var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
-  function share(value) {
-    return `${fixed(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
-  }
-  function duration(ms) {
-    const seconds2 = Math.max(0, ms) / 1e3;
-    if (seconds2 < 10) return `${+seconds2.toFixed(1)} s`;
-    if (seconds2 < 60) return `${Math.round(seconds2)} s`;
-    const all = Math.round(seconds2);
-    if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
-    return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
-  }
-  function elapsed(seconds2, digits = 0) {
-    const ticks = Math.round(Math.abs(seconds2) * 10 ** digits);
-    const sign = seconds2 < 0 && ticks > 0 ? "−" : "";
-    const all = Math.floor(ticks / 10 ** digits);
-    const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
-    const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
-    return `${sign}${h2 ? `${h2}:${pad(m)}` : m}:${pad(s)}${rest}`;
-  }
-  function clockTime(unixMs) {
-    const at = new Date(unixMs);
-    return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
-  }
-  function dateTime(unixMs) {
-    const at = new Date(unixMs);
-    return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(unixMs)}`;
-  }
-  function counted(number, noun, many = `${noun}s`) {
-    return `${whole(number)} ${Math.round(number) === 1 ? noun : many}`;
-  }
-  function percentName(percent) {
-    return `p${percent}`;
-  }
-  function pad(number) {
-    return String(number).padStart(2, "0");
-  }
-
   // src/parts/figures.js
   function keyFigures(names) {
     const parts = names.map((name) => ({
@@ -1208,296 +1627,6 @@
     }
   };
 
-  // src/phases.js
-  var MEASURING = /measur/;
-  function measuredPart(notes, range) {
-    const phases = notes.filter(({ kind }) => kind === "phase");
-    const at = phases.findIndex(({ name }) => MEASURING.test(name));
-    if (at < 0) return range;
-    const from = Math.max(range.from, phases[at].unix_ms);
-    const to = Math.min(range.to, phases[at + 1]?.unix_ms ?? Infinity);
-    return to - from >= 1e3 ? { from, to } : range;
-  }
-  function warmUp(notes, span) {
-    const phases = notes.filter(({ kind }) => kind === "phase");
-    const measuring = phases.find(({ name }) => MEASURING.test(name));
-    return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
-  }
-
-  // src/theme.js
-  var KEY = "market-spread-theme";
-  var dark = window.matchMedia("(prefers-color-scheme: dark)");
-  var listeners = /* @__PURE__ */ new Set();
-  var colours = /* @__PURE__ */ new Map();
-  function startTheme() {
-    apply(stored());
-    dark.addEventListener("change", () => apply(stored()));
-  }
-  function theme() {
-    return stored() ?? (dark.matches ? "dark" : "light");
-  }
-  function toggleTheme() {
-    const other = theme() === "dark" ? "light" : "dark";
-    remember(other === (dark.matches ? "dark" : "light") ? null : other);
-    apply(stored());
-  }
-  function onTheme(listener) {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }
-  function colour(name) {
-    const known = colours.get(name);
-    if (known !== void 0) return known;
-    const found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-    colours.set(name, found);
-    return found;
-  }
-  function channels(name) {
-    const hex = colour(name).replace("#", "");
-    return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  }
-  function apply(chosen) {
-    if (chosen) document.documentElement.dataset.theme = chosen;
-    else delete document.documentElement.dataset.theme;
-    colours = /* @__PURE__ */ new Map();
-    for (const listener of listeners) listener();
-  }
-  var unstored = null;
-  function stored() {
-    try {
-      return (
-        /** @type {Theme | null} */
-        localStorage.getItem(KEY)
-      );
-    } catch {
-      return unstored;
-    }
-  }
-  function remember(value) {
-    unstored = value;
-    try {
-      if (value === null) localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, value);
-    } catch {
-    }
-  }
-
-  // src/charts/plot.js
-  var SYNC_KEY = "time";
-  var UNMARKED = ["verdict", "limits", "result"];
-  var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
-  var CLICK_MS = 250;
-  var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
-  function axisFont(size = 11) {
-    return `${size}px ${colour("--font")}`;
-  }
-  function axis(more) {
-    return {
-      stroke: () => colour("--ink-2"),
-      font: axisFont(),
-      grid: { stroke: () => colour("--grid"), width: 1 },
-      ticks: { show: false },
-      gap: 6,
-      ...more
-    };
-  }
-  function timeAxis() {
-    return axis({
-      size: 26,
-      grid: { show: false },
-      ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
-      space: 64,
-      incrs: STEPS_S,
-      values: (_plot, splits) => splits.map((seconds2) => elapsed(seconds2))
-    });
-  }
-  function latencyAxis() {
-    return axis({
-      size: 58,
-      splits: (_plot, _axis, least, most) => logSplits(least, most),
-      filter: (_plot, splits) => splits,
-      values: (_plot, splits) => splits.map(axisLatency)
-    });
-  }
-  function latencyScale() {
-    return {
-      distr: 3,
-      range: (_plot, least, most) => least > 0 ? [roundLog(least, Math.floor), roundLog(Math.max(most, least * 1.01), Math.ceil)] : [1e3, 1e6]
-    };
-  }
-  var MANTISSAS = [1, 2, 5, 10];
-  function roundLog(value, towards) {
-    const decade = 10 ** Math.floor(Math.log10(value));
-    const steps = MANTISSAS.map((mantissa) => mantissa * decade);
-    const found = towards === Math.floor ? steps.filter((step) => step <= value * 1.000001).at(-1) : steps.find((step) => step >= value * 0.999999);
-    return found ?? null;
-  }
-  function logSplits(least, most) {
-    const decades = Math.log10(most / least);
-    const mantissas = decades > 5 ? [1] : decades > 3 ? [1, 3] : [1, 2, 5];
-    const splits = [];
-    for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
-      splits.push(
-        ...mantissas.map((mantissa) => mantissa * decade).filter((value) => value >= least * 0.9999 && value <= most * 1.0001)
-      );
-    }
-    return splits;
-  }
-  function timeCursor() {
-    return {
-      y: false,
-      sync: { key: SYNC_KEY, setSeries: false, scales: ["x", null] },
-      drag: { x: true, y: false, setScale: false, dist: 4 },
-      points: { size: 5, width: 1 },
-      bind: { dblclick: () => () => null }
-    };
-  }
-  function brushHooks(beginMs, actions) {
-    const msAt = (plot, left) => beginMs() + plot.posToVal(left, "x") * 1e3;
-    return {
-      init: [
-        (plot) => {
-          clicks(plot, (left) => actions.pick?.(msAt(plot, left)), actions.whole);
-          cursorKeys(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
-          wheel(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
-        }
-      ],
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select;
-          if (width < 4 || keyed.has(plot)) return;
-          plot.setSelect(NOTHING, false);
-          if (plot.over.matches(":hover")) actions.brush(msAt(plot, left), msAt(plot, left + width));
-        }
-      ]
-    };
-  }
-  var NOTHING = { left: 0, top: 0, width: 0, height: 0 };
-  var keyed = /* @__PURE__ */ new WeakSet();
-  function clicks({ over }, once, twice) {
-    let waiting;
-    over.addEventListener("click", ({ clientX }) => {
-      clearTimeout(waiting);
-      const left = clientX - over.getBoundingClientRect().left;
-      waiting = setTimeout(() => once(left), CLICK_MS);
-    });
-    over.addEventListener("dblclick", () => {
-      clearTimeout(waiting);
-      twice();
-    });
-  }
-  function cursorKeys(plot, take2) {
-    const place = plot.root.parentElement;
-    if (!place) return;
-    let from = 0;
-    const moveTo = (left) => {
-      const at = Math.max(0, Math.min(plot.over.clientWidth, left));
-      const setCursor = (
-        /** @type {(at: object, fire: boolean, tell: boolean) => void} */
-        plot.setCursor
-      );
-      setCursor({ left: at, top: plot.over.clientHeight / 2 }, true, true);
-      return at;
-    };
-    const leave = () => {
-      keyed.delete(plot);
-      plot.setSelect(NOTHING, false);
-    };
-    const onKey = (event) => {
-      if (event.ctrlKey || event.altKey || event.metaKey) return;
-      const { clientWidth: width, clientHeight: height } = plot.over;
-      const left = Math.max(0, plot.cursor.left ?? 0);
-      const step = { ArrowLeft: -width / 100, ArrowRight: width / 100, Home: -width, End: width }[event.key];
-      if (step !== void 0) {
-        if (event.shiftKey && take2 && !keyed.has(plot)) {
-          keyed.add(plot);
-          from = left;
-        } else if (!event.shiftKey) leave();
-        const at = moveTo(left + step);
-        if (keyed.has(plot)) {
-          plot.setSelect({ left: Math.min(from, at), top: 0, width: Math.abs(at - from), height }, false);
-        }
-      } else if (event.key === "Enter" && keyed.has(plot)) {
-        const { left: first, width: wide } = plot.select;
-        leave();
-        if (wide >= 1) take2?.(first, first + wide);
-      } else if (event.key === "Escape" && keyed.has(plot)) leave();
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    };
-    place.tabIndex = 0;
-    place.addEventListener("keydown", onKey);
-  }
-  function wheel({ over }, take2) {
-    over.addEventListener(
-      "wheel",
-      (event) => {
-        const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-        const zooms = event.ctrlKey || event.metaKey;
-        if (!zooms && Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY)) return;
-        event.preventDefault();
-        const { left, width } = over.getBoundingClientRect();
-        const [first, last] = zooms ? zoomed(event.clientX - left, width, event.deltaY > 0 ? 1.25 : 0.8) : [0, width].map((at) => at + Math.sign(sideways) * width * 0.1);
-        take2(first, last);
-      },
-      { passive: false }
-    );
-  }
-  function zoomed(at, width, factor) {
-    return [at - at * factor, at + (width - at) * factor];
-  }
-  function marksHook(state) {
-    return (plot) => {
-      const { view } = state();
-      if (!view) return;
-      const { ctx, bbox } = plot;
-      const at = (ms) => plot.valToPos((ms - view.begin) / 1e3, "x", true);
-      ctx.save();
-      ctx.beginPath();
-      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-      ctx.clip();
-      for (const { from, to } of warmUp(view.model.notes, view.span)) {
-        ctx.fillStyle = colour("--shade");
-        ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
-      }
-      ctx.lineWidth = uPlot.pxRatio;
-      for (const { unix_ms: ms, kind } of view.model.notes) {
-        if (UNMARKED.includes(kind)) continue;
-        ctx.strokeStyle = colour(kind in MARKS ? "--ink-2" : "--mark");
-        ctx.setLineDash((MARKS[kind] ?? []).map((length) => length * uPlot.pxRatio));
-        const x = Math.round(at(ms)) + 0.5;
-        ctx.beginPath();
-        ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
-        ctx.lineTo(x, bbox.top + bbox.height);
-        ctx.stroke();
-      }
-      ctx.restore();
-    };
-  }
-  function placed(place, height, make) {
-    let plot = null;
-    const fit = () => {
-      const width = Math.floor(place.clientWidth);
-      if (width < 40) return;
-      if (plot === null) plot = make({ width, height });
-      else if (plot.width !== width) plot.setSize({ width, height });
-    };
-    place.style.setProperty("height", `${height}px`);
-    const observer = new ResizeObserver(fit);
-    observer.observe(place);
-    const endTheme = onTheme(() => plot?.redraw(false, true));
-    fit();
-    return {
-      plot: () => plot,
-      release: () => {
-        observer.disconnect();
-        endTheme();
-        plot?.destroy();
-      }
-    };
-  }
-
   // src/charts/timechart.js
   var TimeChart = class {
     /** @type {View | null} */
@@ -1542,8 +1671,18 @@
           elapsed((from - view.begin) / 1e3),
           elapsed((to - view.begin) / 1e3),
           ...values.map(text)
-        ])
+        ]),
+        () => this.#raw()
       );
+    }
+    /** Rows in plain numbers; latencies in us. */
+    #raw() {
+      const { lines, log, unit } = this.given;
+      const titles = lines.map(({ title }) => [title, log ? "us" : unit].filter(Boolean).join(", "));
+      return [
+        ["from_unix_ms", "to_unix_ms", ...titles],
+        ...this.#rows.map(({ from, to, values }) => [from, to, ...values])
+      ];
     }
     release() {
       this.figure.release();
@@ -1670,6 +1809,10 @@
         columns: [{ title: "percentile" }, ...given.lines.map(({ title }) => ({ title }))]
       });
       this.values = given.lines.map((line) => this.figure.addKey(line));
+      const [{ title: first }] = given.lines;
+      this.figure.addTool("hgrm", `a file of HdrHistogram, ${first}`, () => {
+        if (this.#hists.length > 0) saveText(fileName(first, "hgrm"), hgrmOf(this.#hists[0]));
+      });
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
     }
@@ -1683,7 +1826,11 @@
       this.#legend(this.place.plot()?.cursor.idx);
       this.figure.describe(
         xs.length > 0 ? summary : "Too few samples for any percentile.",
-        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))])
+        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))]),
+        () => [
+          ["percentile", ...this.given.lines.map(({ title }) => `${title}, us`)],
+          ...xs.map((x, at) => [percentAt(x), ...lines.map((line) => line[at])])
+        ]
       );
     }
     release() {
@@ -1727,7 +1874,7 @@
               points: { show: false }
             }))
           ],
-          hooks: { setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
+          hooks: { init: [(plot) => cursorKeys(plot)], setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
         },
         this.#data ?? [[], ...lines.map(() => [])],
         this.figure.plot
@@ -1823,7 +1970,11 @@
       plot?.setData(this.#data(view));
       this.#read(plot);
       const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
-      this.figure.describe(bins.length > 0 ? said : "Nothing was measured in this range.", () => this.#table(view));
+      this.figure.describe(
+        bins.length > 0 ? said : "Nothing was measured in this range.",
+        () => this.#table(view),
+        () => this.#raw()
+      );
     }
     release() {
       this.figure.release();
@@ -1922,6 +2073,12 @@
     #colourLegend() {
       setText(this.most, whole(this.#most));
       this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
+    }
+    #raw() {
+      const cells = this.#columns.flatMap(
+        ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row3, count]) => [from, to, rowLowest(row3), rowLowest(row3 + 1), count])
+      );
+      return [["from_unix_ms", "to_unix_ms", "from_us", "below_us", "samples"], ...cells];
     }
     /** @param {View} view @returns {Cell[][]} */
     #table({ begin }) {
@@ -2826,9 +2983,9 @@
     if (text === "whole") return WHOLE2;
     const last = /^last-(\d+)$/.exec(text ?? "");
     if (last && Number(last[1]) > 0) return { kind: "last", ms: Number(last[1]) * 1e3 };
-    const fixed2 = /^(\d+)-(\d+)$/.exec(text ?? "");
-    if (fixed2 && Number(fixed2[2]) > Number(fixed2[1])) {
-      return { kind: "fixed", from: Number(fixed2[1]), to: Number(fixed2[2]) };
+    const fixed3 = /^(\d+)-(\d+)$/.exec(text ?? "");
+    if (fixed3 && Number(fixed3[2]) > Number(fixed3[1])) {
+      return { kind: "fixed", from: Number(fixed3[1]), to: Number(fixed3[2]) };
     }
     return JUDGED;
   }
@@ -3605,7 +3762,7 @@
       const lanes = pointed >= 0 ? this.#lanes.slice(pointed, pointed + 1) : this.#lanes;
       const found = lanes.map((lane) => eventAt(lane, ms, near)?.text).filter(Boolean);
       const cores2 = this.#cpu.find(({ from, to }) => ms >= from && ms < to)?.value;
-      const cpu = cores2 === null || cores2 === void 0 ? [] : [`CPU ${fixed(cores2, 2)} cores`];
+      const cpu = cores2 === null || cores2 === void 0 ? [] : [`CPU ${fixed2(cores2, 2)} cores`];
       setText(this.read, [...found, ...pointed < 0 || pointed >= this.#lanes.length ? cpu : []].join("; "));
     }
   };
@@ -3614,11 +3771,11 @@
     if (found.length === 0) return "No event is known in this range.";
     return found.map(({ title, events }) => {
       const longest = Math.max(...events.map(({ duration_ms: length }) => length));
-      return `${title}: ${counted(events.length, "event")}, at most ${fixed(longest, longest < 10 ? 1 : 0)} ms`;
+      return `${title}: ${counted(events.length, "event")}, at most ${fixed2(longest, longest < 10 ? 1 : 0)} ms`;
     }).join("; ");
   }
   function rowOf2({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
-    return [elapsed((from - begin) / 1e3, 1), `${fixed(length, 1)} ms`, text];
+    return [elapsed((from - begin) / 1e3, 1), `${fixed2(length, 1)} ms`, text];
   }
 
   // src/charts/orders.js
@@ -3658,19 +3815,6 @@
   function stageTime(segments, stage2) {
     const found = segments.find((segment) => segment.stage === stage2);
     return latency(found ? found.toUs - found.fromUs : null);
-  }
-
-  // src/save.js
-  function save(name, blob) {
-    const url = URL.createObjectURL(blob);
-    const link = h("a", { href: url, download: name });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(url), 1e4);
-  }
-  function saveText(name, text, type = "text/plain") {
-    save(name, new Blob([text], { type: `${type};charset=utf-8` }));
   }
 
   // src/trace.js
@@ -4032,12 +4176,12 @@
   function cpuFigure(view, result) {
     if (result) {
       const us = result.cpu_us_per_message;
-      return us === null ? null : { value: fixed(us, 2), unit: "µs", sub: "result" };
+      return us === null ? null : { value: fixed2(us, 2), unit: "µs", sub: "result" };
     }
     const jobs = view.numbers(CPU).filter(({ labels }) => labels.source?.startsWith("job"));
     const spent = view.flowed(jobs.map(({ name, labels }) => ({ name, labels: { source: labels.source } })));
     const done = view.flowed(PROCESSED) ?? 0;
-    return jobs.length > 0 && spent !== null && done > 0 ? { value: fixed(spent * 1e6 / done, 2), unit: "µs", sub: "" } : null;
+    return jobs.length > 0 && spent !== null && done > 0 ? { value: fixed2(spent * 1e6 / done, 2), unit: "µs", sub: "" } : null;
   }
   function lagFigure(view, lag) {
     const sentRate = view.rate(SENT) ?? 0;
@@ -4378,7 +4522,7 @@
       const values = SHOWN.map((percent) => shownPercentile(hist, percent));
       const texts = [
         inUnit(hist.count > 0 ? mean : null, unit),
-        total2 > 0 ? `${fixed(100 * mean / total2, 1)}%` : NONE,
+        total2 > 0 ? `${fixed2(100 * mean / total2, 1)}%` : NONE,
         ...values.map((value) => inUnit(value, unit))
       ];
       texts.forEach((text, at) => setText(cells[at], text));
@@ -4785,8 +4929,8 @@
       { text: source, href: app.href("workers", source) },
       workOf(source, view.model),
       messages ? whole(view.rate(messages)) : NONE,
-      cpuRate === null ? NONE : fixed(cpuRate, 2),
-      cpu !== null && count > 0 ? fixed(cpu * 1e6 / count, 2) : NONE,
+      cpuRate === null ? NONE : fixed2(cpuRate, 2),
+      cpu !== null && count > 0 ? fixed2(cpu * 1e6 / count, 2) : NONE,
       bytes(view.gauge({ name: MEMORY.name, labels: own })),
       whole(epochs.length || null),
       newest2 ? `${duration(Math.max(0, view.model.nowMs - newest2.end_unix_ms))} ago` : NONE,
@@ -4798,10 +4942,10 @@
     return [plainName(name), ...rest.map(([, value]) => value)].join(", ").replaceAll("_", " ");
   }
   function cores(value) {
-    return value === null ? NONE : `${fixed(value, 2)} cores`;
+    return value === null ? NONE : `${fixed2(value, 2)} cores`;
   }
   function seconds(value) {
-    return value === null ? NONE : `${fixed(value, 1)} s`;
+    return value === null ? NONE : `${fixed2(value, 1)} s`;
   }
 
   // src/parts/document.js

@@ -459,203 +459,81 @@
     return [...merged, ...intervals.slice(half)];
   }
 
-  // src/charts/figure.js
-  var TABLE_ROWS_MAX = 2e3;
-  var figures = /* @__PURE__ */ new Set();
-  var allTables = false;
-  var numbered = 0;
-  function toggleAllTables() {
-    allTables = !allTables;
-    for (const figure of figures) figure.showTable(allTables);
-    return allTables;
+  // src/save.js
+  function save(name, blob) {
+    const url = URL.createObjectURL(blob);
+    const link = h("a", { href: url, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 1e4);
   }
-  var Figure = class {
-    /** @type {() => Cell[][]} */
-    #rows = () => [];
-    /** @type {Table} */
-    #table;
-    /**
-     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
-     *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
-     */
-    constructor({ title, unit = "", about = "", columns }) {
-      numbered += 1;
-      const id = `figure-${numbered}`;
-      this.title = title;
-      this.plot = h("div.plot", { role: "img", "aria-label": title });
-      this.when = h("b");
-      this.clock = h("span");
-      this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
-      this.summary = h("p.summary", { id: `${id}-summary` });
-      this.toggle = h(
-        "button.quiet",
-        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
-        "table"
-      );
-      setAttribute(this.toggle, "aria-label", `${title} as a table`);
-      this.#table = table({
-        caption: `${title}${unit ? `, ${unit}` : ""}`,
-        columns: columns.map((column) => ({ numeric: true, ...column })),
-        quiet: true
-      });
-      this.twin = h("div.twin", { hidden: true }, this.#table.element);
-      this.element = h(
-        "figure.chart",
-        { "aria-labelledby": id },
-        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.toggle),
-        this.legend,
-        this.plot,
-        this.twin,
-        this.summary,
-        about && h("p.about", {}, about)
-      );
-      this.tabled = false;
-      figures.add(this);
-      if (allTables) this.showTable(true);
-    }
-    /**
-     * A line in the legend, with a place for its value below its name.
-     * @param {Line} line
-     * @returns {HTMLElement} the place
-     */
-    addKey(line) {
-      const value = h("b");
-      this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
-      return value;
-    }
-    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
-    setWhen(when, clock = "") {
-      setText(this.when, when);
-      setText(this.clock, clock);
-    }
-    /**
-     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
-     * @param {string} text
-     * @param {() => Cell[][]} rows
-     */
-    describe(text, rows) {
-      setText(this.summary, text);
-      setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
-      this.#rows = rows;
-      if (this.tabled) this.#fill();
-    }
-    /** Put the unit of the twin's columns. @param {string[]} units */
-    setUnits(units) {
-      this.#table.setUnits(units);
-    }
-    /** The table instead of the chart, or the chart again. @param {boolean} shown */
-    showTable(shown2) {
-      this.tabled = shown2;
-      show(this.twin, shown2);
-      show(this.plot, !shown2);
-      setAttribute(this.toggle, "aria-pressed", shown2);
-      setText(this.toggle, shown2 ? "chart" : "table");
-      if (shown2) this.#fill();
-    }
-    /** No longer among those that `toggleAllTables` reaches. */
-    release() {
-      figures.delete(this);
-    }
-    #fill() {
-      const rows = this.#rows();
-      this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
-    }
-  };
-  function swatch({ colour: colour2, dash = [], width = 1.5 }) {
-    const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
-    line.style.setProperty("stroke", `var(${colour2})`);
-    return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+  function saveText(name, text, type = "text/plain") {
+    save(name, new Blob([text], { type: `${type};charset=utf-8` }));
+  }
+  function fileName(title, extension) {
+    return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "")}.${extension}`;
   }
 
-  // src/format.js
-  var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-  var NONE = "–";
-  var MICRO = { name: "µs", us: 1, digits: 0 };
-  var MILLI = { name: "ms", us: 1e3, digits: 2 };
-  var COARSE = { name: "ms", us: 1e3, digits: 1 };
-  var SECOND = { name: "s", us: 1e6, digits: 2 };
-  function whole(value) {
-    return value === null || value === void 0 || Number.isNaN(value) ? NONE : WHOLE.format(Math.round(value));
+  // src/textfiles.js
+  var TICKS_PER_HALF = 5;
+  var US_PER_MS = 1e3;
+  function csvOf(rows) {
+    return rows.map((row) => `${row.map(field).join(",")}\r
+`).join("");
   }
-  function fixed(value, digits) {
-    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  function field(value) {
+    if (value === null) return "";
+    if (typeof value === "number") return String(value);
+    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   }
-  function unitFor(valuesUs) {
-    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
-    if (positive.length === 0) return MILLI;
-    const least = Math.min(...positive);
-    const most = Math.max(...positive);
-    if (most < 1e4 && least < 500) return MICRO;
-    if (least >= 1e7) return SECOND;
-    return least >= 1e5 ? COARSE : MILLI;
+  function hgrmOf(hist) {
+    const lines = ["       Value     Percentile TotalCount 1/(1-Percentile)", ""];
+    for (const { percent, below } of ticksOf(hist)) {
+      const value = percent === 0 ? hist.minUs : percentile(hist, percent);
+      const part = percent / 100;
+      const columns = [fixed(value / US_PER_MS, 3, 12), fixed(part, 12, 14), String(below).padStart(10)];
+      lines.push([...columns, ...percent < 100 ? [fixed(1 / (1 - part), 2, 14)] : []].join(" "));
+    }
+    const mean2 = hist.count > 0 ? hist.sumUs / hist.count : 0;
+    lines.push(
+      `#[Mean    = ${fixed(mean2 / US_PER_MS, 3, 12)}, StdDeviation   = ${fixed(deviationUs(hist, mean2) / US_PER_MS, 3, 12)}]`,
+      `#[Max     = ${fixed(hist.maxUs / US_PER_MS, 3, 12)}, Total count    = ${String(hist.count).padStart(12)}]`,
+      `#[Buckets = ${"22".padStart(12)}, SubBuckets     = ${"2048".padStart(12)}]`
+    );
+    return `${lines.join("\n")}
+`;
   }
-  function inUnit(us, unit) {
-    return us === null || us === void 0 ? NONE : fixed(us / unit.us, unit.digits);
+  function ticksOf(hist) {
+    const ticks = [];
+    if (hist.count === 0) return [];
+    for (let percent = 0; ; ) {
+      const value = percent === 0 ? hist.minUs : percentile(hist, percent);
+      const below = countUpTo(hist, value);
+      ticks.push({ percent, below });
+      if (below >= hist.count) break;
+      const halves = Math.floor(Math.log2(100 / (100 - percent))) + 1;
+      percent += 100 / (TICKS_PER_HALF * 2 ** halves);
+    }
+    return [...ticks.filter(({ percent }) => percent < 100), { percent: 100, below: hist.count }];
   }
-  function latency(us) {
-    if (us === null || us === void 0) return NONE;
-    if (us < 1e3) return `${fixed(us, us < 10 && us % 1 ? 1 : 0)} µs`;
-    if (us < 1e7) return `${fixed(us / 1e3, us < 1e4 ? 2 : us < 1e6 ? 1 : 0)} ms`;
-    return `${fixed(us / 1e6, us < 1e8 ? 2 : 1)} s`;
+  function countUpTo({ indices, numbers }, us) {
+    let count = 0;
+    for (let at = 0; at < indices.length && lowestValue(indices[at]) <= us; at += 1) count += numbers[at];
+    return count;
   }
-  function axisLatency(us) {
-    if (us < 1e3) return `${+us.toPrecision(3)} µs`;
-    if (us < 1e6) return `${+(us / 1e3).toPrecision(3)} ms`;
-    return `${+(us / 1e6).toPrecision(3)} s`;
+  function deviationUs({ indices, numbers, count }, mean2) {
+    if (count === 0) return 0;
+    let sum2 = 0;
+    indices.forEach((slot, at) => {
+      const median = lowestValue(slot) + Math.floor((highestValue(slot) - lowestValue(slot) + 1) / 2);
+      sum2 += numbers[at] * (median - mean2) ** 2;
+    });
+    return Math.sqrt(sum2 / count);
   }
-  function axisNumber(value) {
-    const size = Math.abs(value);
-    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)} G`;
-    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
-    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
-    return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
-  }
-  function rate(perSecond) {
-    if (perSecond === null || perSecond === void 0) return NONE;
-    if (perSecond === 0) return "0";
-    return perSecond < 10 ? fixed(perSecond, 2) : perSecond < 100 ? fixed(perSecond, 1) : whole(perSecond);
-  }
-  var BYTE_UNITS = [
-    { name: "GiB", size: 2 ** 30 },
-    { name: "MiB", size: 2 ** 20 },
-    { name: "KiB", size: 2 ** 10 }
-  ];
-  var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
-  function share(value) {
-    return `${fixed(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
-  }
-  function duration(ms) {
-    const seconds = Math.max(0, ms) / 1e3;
-    if (seconds < 10) return `${+seconds.toFixed(1)} s`;
-    if (seconds < 60) return `${Math.round(seconds)} s`;
-    const all = Math.round(seconds);
-    if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
-    return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
-  }
-  function elapsed(seconds, digits = 0) {
-    const ticks = Math.round(Math.abs(seconds) * 10 ** digits);
-    const sign = seconds < 0 && ticks > 0 ? "−" : "";
-    const all = Math.floor(ticks / 10 ** digits);
-    const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
-    const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
-    return `${sign}${h2 ? `${h2}:${pad(m)}` : m}:${pad(s)}${rest}`;
-  }
-  function clockTime(unixMs) {
-    const at = new Date(unixMs);
-    return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
-  }
-  function dateTime(unixMs) {
-    const at = new Date(unixMs);
-    return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(unixMs)}`;
-  }
-  function counted(number, noun, many = `${noun}s`) {
-    return `${whole(number)} ${Math.round(number) === 1 ? noun : many}`;
-  }
-  function percentName(percent) {
-    return `p${percent}`;
-  }
-  function pad(number) {
-    return String(number).padStart(2, "0");
+  function fixed(value, digits, width) {
+    return value.toFixed(digits).padStart(width);
   }
 
   // src/theme.js
@@ -716,209 +594,95 @@
     }
   }
 
-  // src/parts/document.js
-  var TITLES = { correct: "Correct", valid: "Valid", objectives: "Meets the objectives" };
-  function head({ result, outcome }) {
-    const themes = h("button.quiet", { type: "button", on: { click: () => toggleTheme() } }, "light / dark");
-    const tables = h("button.quiet", { type: "button", on: { click: () => toggleAllTables() } }, "tables");
-    const verdict = h("span.verdict", { "data-verdict": result.verdict }, outcome);
-    return h(
-      "header.report-head",
-      {},
-      h("div.tools", {}, tables, themes),
-      h("h1", {}, `${result.workload} `, verdict, hasNoObjective(result) && h("span.sub", {}, " no objective set")),
-      h(
-        "p.sub",
-        {},
-        `${result.run_id}, ${dateTime(Date.parse(result.started))}, ${result.mode}, ${whole(result.offered_rate_per_s)} messages/s for ${result.duration_s} s`
-      ),
-      result.self_test && h("p.sub.rig", {}, `${result.self_test.fits ? "" : "rig: "}${result.self_test.text}`),
-      result.reasons.length > 0 && h(
-        "ul.reasons",
-        {},
-        result.reasons.map((reason) => h("li", {}, reason))
-      )
-    );
+  // src/format.js
+  var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+  var NONE = "–";
+  var MICRO = { name: "µs", us: 1, digits: 0 };
+  var MILLI = { name: "ms", us: 1e3, digits: 2 };
+  var COARSE = { name: "ms", us: 1e3, digits: 1 };
+  var SECOND = { name: "s", us: 1e6, digits: 2 };
+  function whole(value) {
+    return value === null || value === void 0 || Number.isNaN(value) ? NONE : WHOLE.format(Math.round(value));
   }
-  function hasNoObjective({ verdict, verdicts: given }) {
-    return verdict === "passed" && given?.objectives?.evidence.length === 0;
+  function fixed2(value, digits) {
+    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   }
-  function verdicts({ verdicts: given }) {
-    const word = (holds, evidence) => holds === null ? evidence.length > 0 ? "not known" : "none asked for" : holds ? "yes" : "no";
-    return h(
-      "section.verdicts",
-      { "aria-label": "Verdicts" },
-      Object.entries(given).map(
-        ([name, { holds, evidence }]) => h(
-          "details",
-          holds === false ? { open: true } : {},
-          h(
-            "summary",
-            {},
-            h("h2", {}, `${TITLES[name]}: `, h("b", { "data-holds": String(holds) }, word(holds, evidence))),
-            " ",
-            evidence.length > 0 && h("span.sub", {}, heldText(evidence))
-          ),
-          h(
-            "ul",
-            {},
-            evidence.map((each) => h("li", { "data-holds": String(each.holds) }, each.text))
-          )
-        )
-      )
-    );
+  function unitFor(valuesUs) {
+    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
+    if (positive.length === 0) return MILLI;
+    const least = Math.min(...positive);
+    const most = Math.max(...positive);
+    if (most < 1e4 && least < 500) return MICRO;
+    if (least >= 1e7) return SECOND;
+    return least >= 1e5 ? COARSE : MILLI;
   }
-  function heldText(evidence) {
-    const unknown = evidence.filter(({ holds }) => holds === null).length;
-    const held = `${evidence.filter(({ holds }) => holds).length} of ${evidence.length} hold`;
-    return unknown > 0 ? `${held}, ${unknown} not known` : held;
+  function inUnit(us, unit) {
+    return us === null || us === void 0 ? NONE : fixed2(us / unit.us, unit.digits);
   }
-  function anomalies({ anomalies: given = [] }) {
-    const lines = given.length > 0 ? given : ["Nothing."];
-    return h(
-      "section",
-      {},
-      h("h2", {}, "Out of the ordinary"),
-      h(
-        "ul.report-list",
-        {},
-        lines.map((line) => h("li", {}, line))
-      )
-    );
+  function latency(us) {
+    if (us === null || us === void 0) return NONE;
+    if (us < 1e3) return `${fixed2(us, us < 10 && us % 1 ? 1 : 0)} µs`;
+    if (us < 1e7) return `${fixed2(us / 1e3, us < 1e4 ? 2 : us < 1e6 ? 1 : 0)} ms`;
+    return `${fixed2(us / 1e6, us < 1e8 ? 2 : 1)} s`;
   }
-  function environment({ manifest, result }) {
-    const sections = { ...manifest.sections, settings: result.settings };
-    const known = Object.entries(sections).filter(([, values]) => Object.keys(values).length > 0);
-    return h(
-      "section",
-      {},
-      h("h2", {}, "Environment"),
-      h("p.about", {}, `Manifest ${result.manifest_sha256 ?? "none"}`),
-      h(
-        "div.facts",
-        {},
-        known.map(
-          ([name, values]) => h(
-            "details",
-            name === "cpu" || name === "code" ? { open: true } : {},
-            h("summary", {}, name.replaceAll("_", " ")),
-            h(
-              "dl",
-              {},
-              Object.entries(values).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, factText(value))])
-            )
-          )
-        )
-      )
-    );
+  function axisLatency(us) {
+    if (us < 1e3) return `${+us.toPrecision(3)} µs`;
+    if (us < 1e6) return `${+(us / 1e3).toPrecision(3)} ms`;
+    return `${+(us / 1e6).toPrecision(3)} s`;
   }
-  function factText(value) {
-    if (value === null || value === void 0) return "not known";
-    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  function axisNumber(value) {
+    const size = Math.abs(value);
+    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)} G`;
+    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
+    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
+    return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
   }
-  function marks({ boundaries = [], gc = [] }) {
-    return [
-      ...boundaries.map(({ begin_ms: ms, gap_ms: gap }) => ({
-        unix_ms: ms,
-        kind: "boundary",
-        name: "batch boundary",
-        text: `${gap} ms`
-      })),
-      ...gc.map(([component, ms, length]) => ({ unix_ms: ms, kind: "gc", name: component, text: `${length} ms` }))
-    ];
+  function rate(perSecond) {
+    if (perSecond === null || perSecond === void 0) return NONE;
+    if (perSecond === 0) return "0";
+    return perSecond < 10 ? fixed2(perSecond, 2) : perSecond < 100 ? fixed2(perSecond, 1) : whole(perSecond);
   }
-
-  // src/parts/figures.js
-  function keyFigures(names) {
-    const parts = names.map((name) => ({
-      name: h("dt", {}, name),
-      value: h("b"),
-      unit: h("span.unit"),
-      sub: h("span.sub")
-    }));
-    const groups = parts.map(({ name, value, unit, sub }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub)));
-    return {
-      element: h("dl.figures", {}, groups),
-      set: (values) => values.forEach((figure, at) => {
-        show(groups[at], figure !== null);
-        const { value, unit = "", sub = "", small = false } = figure ?? { value: "" };
-        setText(parts[at].value, value);
-        setText(parts[at].unit, unit);
-        setText(parts[at].sub, sub);
-        groups[at].classList.toggle("small", small);
-      })
-    };
+  var BYTE_UNITS = [
+    { name: "GiB", size: 2 ** 30 },
+    { name: "MiB", size: 2 ** 20 },
+    { name: "KiB", size: 2 ** 10 }
+  ];
+  var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
+  function share(value) {
+    return `${fixed2(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
   }
-  function apart(text) {
-    const [value, unit = ""] = text.split(" ");
-    return { value, unit };
+  function duration(ms) {
+    const seconds = Math.max(0, ms) / 1e3;
+    if (seconds < 10) return `${+seconds.toFixed(1)} s`;
+    if (seconds < 60) return `${Math.round(seconds)} s`;
+    const all = Math.round(seconds);
+    if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
+    return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
   }
-
-  // src/parts/latencies.js
-  var TOO_SMALL = "n too small";
-  function latencyTable(caption, first) {
-    const columns = [first, "n", "mean", ...PERCENTS.map(percentName), "max"].map((title, at) => ({
-      title,
-      numeric: at > 0
-    }));
-    const made = table({ caption, columns });
-    return {
-      element: made.element,
-      set: (rows) => {
-        const hists = rows.map(({ hist }) => hist);
-        const unit = unitFor(hists.flatMap((hist) => [meanUs(hist), shownPercentile(hist, 50)]));
-        made.setUnits(columns.map((_column, at) => at > 1 ? unit.name : ""));
-        made.setRows(
-          rows.map(({ title, hist }) => [
-            title,
-            whole(hist.count),
-            inUnit(meanUs(hist), unit),
-            ...PERCENTS.map((percent) => shown(hist, percent, unit)),
-            inUnit(hist.count > 0 ? hist.maxUs : null, unit)
-          ])
-        );
-      }
-    };
+  function elapsed(seconds, digits = 0) {
+    const ticks = Math.round(Math.abs(seconds) * 10 ** digits);
+    const sign = seconds < 0 && ticks > 0 ? "−" : "";
+    const all = Math.floor(ticks / 10 ** digits);
+    const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
+    const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
+    return `${sign}${h2 ? `${h2}:${pad(m)}` : m}:${pad(s)}${rest}`;
   }
-  function fillResultTable(element, [head2, ...rows]) {
-    if (!head2 || element.childElementCount > 0) return;
-    const columns = head2.map((title, at) => ({ title, numeric: at > 0 }));
-    const made = table({ caption: "Latencies of the result, with their 95% intervals", columns });
-    made.setRows(rows);
-    element.append(made.element);
+  function clockTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
   }
-  function shownOr(hist, percent) {
-    return supports(hist, percent) ? latency(percentile(hist, percent)) : missing(hist, percent);
+  function dateTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(unixMs)}`;
   }
-  function missing(hist, percent) {
-    if (hist.count === 0) return NONE;
-    const clusters = clustersOf(hist, percent);
-    return clusters === void 0 ? TOO_SMALL : `${NONE} (${counted(clusters, "cluster")})`;
+  function counted(number, noun, many = `${noun}s`) {
+    return `${whole(number)} ${Math.round(number) === 1 ? noun : many}`;
   }
-  function percentileFigure(hist, percent, sub, clustersMin) {
-    const text = shownOr(hist, percent);
-    if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
-    const needed = clustersOf(hist, percent) === void 0 ? `n < ${whole(1e3 / (100 - percent))}` : `${clustersMin} needed`;
-    return { value: text, sub: needed, small: true };
+  function percentName(percent) {
+    return `p${percent}`;
   }
-  function rangeFigures(hist) {
-    const figures2 = PERCENTS.map((percent, at) => percentileFigure(hist, percent, at === 0 ? "of this range" : ""));
-    return [...figures2, maxFigure(hist.count > 0 ? hist.maxUs : null, hist.count)];
-  }
-  function resultFigures({ latency_ns: ns, latency_samples: count }, rows, clustersMin) {
-    const figures2 = PERCENTS.map((percent, at) => {
-      const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
-      if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
-      if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
-      return { ...apart(latency(value / 1e3)), sub: at === 0 ? "result" : "" };
-    });
-    return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
-  }
-  function maxFigure(us, count) {
-    return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
-  }
-  function shown(hist, percent, unit) {
-    return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
+  function pad(number) {
+    return String(number).padStart(2, "0");
   }
 
   // src/phases.js
@@ -1153,6 +917,371 @@
     };
   }
 
+  // src/charts/figure.js
+  var TABLE_ROWS_MAX = 2e3;
+  var figures = /* @__PURE__ */ new Set();
+  var allTables = false;
+  var numbered = 0;
+  function toggleAllTables() {
+    allTables = !allTables;
+    for (const figure of figures) figure.showTable(allTables);
+    return allTables;
+  }
+  var Figure = class {
+    /** @type {() => Cell[][]} */
+    #rows = () => [];
+    /** @type {(() => (string | number | null)[][]) | undefined} */
+    #raw;
+    /** @type {Line[]} */
+    #lines = [];
+    /** @type {Table} */
+    #table;
+    /**
+     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
+     *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
+     */
+    constructor({ title, unit = "", about = "", columns }) {
+      numbered += 1;
+      const id = `figure-${numbered}`;
+      this.title = title;
+      this.columns = columns;
+      this.plot = h("div.plot", { role: "img", "aria-label": title });
+      this.when = h("b");
+      this.clock = h("span");
+      this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
+      this.summary = h("p.summary", { id: `${id}-summary` });
+      this.toggle = h(
+        "button.quiet",
+        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
+        "table"
+      );
+      setAttribute(this.toggle, "aria-label", `${title} as a table`);
+      this.tools = h("span.tools", {}, this.toggle);
+      this.addTool("csv", "CSV", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
+      this.addTool("png", "a picture", () => this.#picture());
+      this.#table = table({
+        caption: `${title}${unit ? `, ${unit}` : ""}`,
+        columns: columns.map((column) => ({ numeric: true, ...column })),
+        quiet: true
+      });
+      this.twin = h("div.twin", { hidden: true }, this.#table.element);
+      this.element = h(
+        "figure.chart",
+        { "aria-labelledby": id },
+        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.tools),
+        this.legend,
+        this.plot,
+        this.twin,
+        this.summary,
+        about && h("p.about", {}, about)
+      );
+      this.tabled = false;
+      figures.add(this);
+      if (allTables) this.showTable(true);
+    }
+    /**
+     * A line in the legend, with a place for its value below its name.
+     * @param {Line} line
+     * @returns {HTMLElement} the place
+     */
+    addKey(line) {
+      const value = h("b");
+      this.#lines.push(line);
+      this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
+      return value;
+    }
+    /** A file that the chart gives. @param {string} text @param {string} kind in words @param {() => void} click */
+    addTool(text, kind, click) {
+      const button = h("button.quiet", { type: "button", on: { click } }, text);
+      setAttribute(button, "aria-label", `${this.title} as ${kind}`);
+      this.tools.prepend(button);
+    }
+    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
+    setWhen(when, clock = "") {
+      setText(this.when, when);
+      setText(this.clock, clock);
+    }
+    /**
+     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
+     * @param {string} text
+     * @param {() => Cell[][]} rows
+     * @param {() => (string | number | null)[][]} [raw] the same for a CSV file, as plain numbers, with titles first
+     */
+    describe(text, rows, raw) {
+      setText(this.summary, text);
+      setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
+      this.#rows = rows;
+      this.#raw = raw;
+      if (this.tabled) this.#fill();
+    }
+    /** Put the unit of the twin's columns. @param {string[]} units */
+    setUnits(units) {
+      this.#table.setUnits(units);
+    }
+    /** The table instead of the chart, or the chart again. @param {boolean} shown */
+    showTable(shown2) {
+      this.tabled = shown2;
+      show(this.twin, shown2);
+      show(this.plot, !shown2);
+      setAttribute(this.toggle, "aria-pressed", shown2);
+      setText(this.toggle, shown2 ? "chart" : "table");
+      if (shown2) this.#fill();
+    }
+    /** No longer among those that `toggleAllTables` reaches. */
+    release() {
+      figures.delete(this);
+    }
+    #csv() {
+      if (this.#raw) return csvOf(this.#raw());
+      const texts = this.#rows().map((row) => row.map((cell) => typeof cell === "string" ? cell : cell.text));
+      return csvOf([this.columns.map(({ title }) => title), ...texts]);
+    }
+    /** The chart as it is drawn, with its title and the names of its lines above it. */
+    #picture() {
+      const canvas = this.plot.querySelector("canvas");
+      const picture = document.createElement("canvas");
+      const ctx = picture.getContext("2d");
+      if (!canvas || !ctx) return;
+      const ratio = window.devicePixelRatio || 1;
+      [picture.width, picture.height] = [canvas.width, canvas.height + 44 * ratio];
+      ctx.fillStyle = colour("--paper");
+      ctx.fillRect(0, 0, picture.width, picture.height);
+      ctx.drawImage(canvas, 0, 44 * ratio);
+      ctx.scale(ratio, ratio);
+      ctx.fillStyle = colour("--ink");
+      ctx.font = `600 ${axisFont(13)}`;
+      ctx.fillText(this.title, 8, 17);
+      ctx.font = axisFont(11);
+      this.#lines.reduce((left, line) => drawnKey(ctx, line, left), 8);
+      picture.toBlob((blob) => blob && save(fileName(this.title, "png"), blob));
+    }
+    #fill() {
+      const rows = this.#rows();
+      this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
+    }
+  };
+  function drawnKey(ctx, { title, colour: name, dash = [], width = 1.5 }, left) {
+    ctx.strokeStyle = colour(name);
+    ctx.lineWidth = width;
+    ctx.setLineDash(dash);
+    ctx.beginPath();
+    ctx.moveTo(left, 32);
+    ctx.lineTo(left + 20, 32);
+    ctx.stroke();
+    ctx.fillText(title, left + 25, 36);
+    return left + 41 + ctx.measureText(title).width;
+  }
+  function swatch({ colour: name, dash = [], width = 1.5 }) {
+    const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
+    line.style.setProperty("stroke", `var(${name})`);
+    return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+  }
+
+  // src/parts/document.js
+  var TITLES = { correct: "Correct", valid: "Valid", objectives: "Meets the objectives" };
+  function head({ result, outcome }) {
+    const themes = h("button.quiet", { type: "button", on: { click: () => toggleTheme() } }, "light / dark");
+    const tables = h("button.quiet", { type: "button", on: { click: () => toggleAllTables() } }, "tables");
+    const verdict = h("span.verdict", { "data-verdict": result.verdict }, outcome);
+    return h(
+      "header.report-head",
+      {},
+      h("div.tools", {}, tables, themes),
+      h("h1", {}, `${result.workload} `, verdict, hasNoObjective(result) && h("span.sub", {}, " no objective set")),
+      h(
+        "p.sub",
+        {},
+        `${result.run_id}, ${dateTime(Date.parse(result.started))}, ${result.mode}, ${whole(result.offered_rate_per_s)} messages/s for ${result.duration_s} s`
+      ),
+      result.self_test && h("p.sub.rig", {}, `${result.self_test.fits ? "" : "rig: "}${result.self_test.text}`),
+      result.reasons.length > 0 && h(
+        "ul.reasons",
+        {},
+        result.reasons.map((reason) => h("li", {}, reason))
+      )
+    );
+  }
+  function hasNoObjective({ verdict, verdicts: given }) {
+    return verdict === "passed" && given?.objectives?.evidence.length === 0;
+  }
+  function verdicts({ verdicts: given }) {
+    const word = (holds, evidence) => holds === null ? evidence.length > 0 ? "not known" : "none asked for" : holds ? "yes" : "no";
+    return h(
+      "section.verdicts",
+      { "aria-label": "Verdicts" },
+      Object.entries(given).map(
+        ([name, { holds, evidence }]) => h(
+          "details",
+          holds === false ? { open: true } : {},
+          h(
+            "summary",
+            {},
+            h("h2", {}, `${TITLES[name]}: `, h("b", { "data-holds": String(holds) }, word(holds, evidence))),
+            " ",
+            evidence.length > 0 && h("span.sub", {}, heldText(evidence))
+          ),
+          h(
+            "ul",
+            {},
+            evidence.map((each) => h("li", { "data-holds": String(each.holds) }, each.text))
+          )
+        )
+      )
+    );
+  }
+  function heldText(evidence) {
+    const unknown = evidence.filter(({ holds }) => holds === null).length;
+    const held = `${evidence.filter(({ holds }) => holds).length} of ${evidence.length} hold`;
+    return unknown > 0 ? `${held}, ${unknown} not known` : held;
+  }
+  function anomalies({ anomalies: given = [] }) {
+    const lines = given.length > 0 ? given : ["Nothing."];
+    return h(
+      "section",
+      {},
+      h("h2", {}, "Out of the ordinary"),
+      h(
+        "ul.report-list",
+        {},
+        lines.map((line) => h("li", {}, line))
+      )
+    );
+  }
+  function environment({ manifest, result }) {
+    const sections = { ...manifest.sections, settings: result.settings };
+    const known = Object.entries(sections).filter(([, values]) => Object.keys(values).length > 0);
+    return h(
+      "section",
+      {},
+      h("h2", {}, "Environment"),
+      h("p.about", {}, `Manifest ${result.manifest_sha256 ?? "none"}`),
+      h(
+        "div.facts",
+        {},
+        known.map(
+          ([name, values]) => h(
+            "details",
+            name === "cpu" || name === "code" ? { open: true } : {},
+            h("summary", {}, name.replaceAll("_", " ")),
+            h(
+              "dl",
+              {},
+              Object.entries(values).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, factText(value))])
+            )
+          )
+        )
+      )
+    );
+  }
+  function factText(value) {
+    if (value === null || value === void 0) return "not known";
+    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  }
+  function marks({ boundaries = [], gc = [] }) {
+    return [
+      ...boundaries.map(({ begin_ms: ms, gap_ms: gap }) => ({
+        unix_ms: ms,
+        kind: "boundary",
+        name: "batch boundary",
+        text: `${gap} ms`
+      })),
+      ...gc.map(([component, ms, length]) => ({ unix_ms: ms, kind: "gc", name: component, text: `${length} ms` }))
+    ];
+  }
+
+  // src/parts/figures.js
+  function keyFigures(names) {
+    const parts = names.map((name) => ({
+      name: h("dt", {}, name),
+      value: h("b"),
+      unit: h("span.unit"),
+      sub: h("span.sub")
+    }));
+    const groups = parts.map(({ name, value, unit, sub }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub)));
+    return {
+      element: h("dl.figures", {}, groups),
+      set: (values) => values.forEach((figure, at) => {
+        show(groups[at], figure !== null);
+        const { value, unit = "", sub = "", small = false } = figure ?? { value: "" };
+        setText(parts[at].value, value);
+        setText(parts[at].unit, unit);
+        setText(parts[at].sub, sub);
+        groups[at].classList.toggle("small", small);
+      })
+    };
+  }
+  function apart(text) {
+    const [value, unit = ""] = text.split(" ");
+    return { value, unit };
+  }
+
+  // src/parts/latencies.js
+  var TOO_SMALL = "n too small";
+  function latencyTable(caption, first) {
+    const columns = [first, "n", "mean", ...PERCENTS.map(percentName), "max"].map((title, at) => ({
+      title,
+      numeric: at > 0
+    }));
+    const made = table({ caption, columns });
+    return {
+      element: made.element,
+      set: (rows) => {
+        const hists = rows.map(({ hist }) => hist);
+        const unit = unitFor(hists.flatMap((hist) => [meanUs(hist), shownPercentile(hist, 50)]));
+        made.setUnits(columns.map((_column, at) => at > 1 ? unit.name : ""));
+        made.setRows(
+          rows.map(({ title, hist }) => [
+            title,
+            whole(hist.count),
+            inUnit(meanUs(hist), unit),
+            ...PERCENTS.map((percent) => shown(hist, percent, unit)),
+            inUnit(hist.count > 0 ? hist.maxUs : null, unit)
+          ])
+        );
+      }
+    };
+  }
+  function fillResultTable(element, [head2, ...rows]) {
+    if (!head2 || element.childElementCount > 0) return;
+    const columns = head2.map((title, at) => ({ title, numeric: at > 0 }));
+    const made = table({ caption: "Latencies of the result, with their 95% intervals", columns });
+    made.setRows(rows);
+    element.append(made.element);
+  }
+  function shownOr(hist, percent) {
+    return supports(hist, percent) ? latency(percentile(hist, percent)) : missing(hist, percent);
+  }
+  function missing(hist, percent) {
+    if (hist.count === 0) return NONE;
+    const clusters = clustersOf(hist, percent);
+    return clusters === void 0 ? TOO_SMALL : `${NONE} (${counted(clusters, "cluster")})`;
+  }
+  function percentileFigure(hist, percent, sub, clustersMin) {
+    const text = shownOr(hist, percent);
+    if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
+    const needed = clustersOf(hist, percent) === void 0 ? `n < ${whole(1e3 / (100 - percent))}` : `${clustersMin} needed`;
+    return { value: text, sub: needed, small: true };
+  }
+  function rangeFigures(hist) {
+    const figures2 = PERCENTS.map((percent, at) => percentileFigure(hist, percent, at === 0 ? "of this range" : ""));
+    return [...figures2, maxFigure(hist.count > 0 ? hist.maxUs : null, hist.count)];
+  }
+  function resultFigures({ latency_ns: ns, latency_samples: count }, rows, clustersMin) {
+    const figures2 = PERCENTS.map((percent, at) => {
+      const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
+      if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
+      if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+      return { ...apart(latency(value / 1e3)), sub: at === 0 ? "result" : "" };
+    });
+    return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
+  }
+  function maxFigure(us, count) {
+    return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
+  }
+  function shown(hist, percent, unit) {
+    return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
+  }
+
   // src/charts/curve.js
   var STEPS_A_DECADE = 16;
   var EXACT = /* @__PURE__ */ new Map([
@@ -1183,6 +1312,10 @@
         columns: [{ title: "percentile" }, ...given.lines.map(({ title }) => ({ title }))]
       });
       this.values = given.lines.map((line) => this.figure.addKey(line));
+      const [{ title: first }] = given.lines;
+      this.figure.addTool("hgrm", `a file of HdrHistogram, ${first}`, () => {
+        if (this.#hists.length > 0) saveText(fileName(first, "hgrm"), hgrmOf(this.#hists[0]));
+      });
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
     }
@@ -1196,7 +1329,11 @@
       this.#legend(this.place.plot()?.cursor.idx);
       this.figure.describe(
         xs.length > 0 ? summary : "Too few samples for any percentile.",
-        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))])
+        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))]),
+        () => [
+          ["percentile", ...this.given.lines.map(({ title }) => `${title}, us`)],
+          ...xs.map((x, at) => [percentAt(x), ...lines.map((line) => line[at])])
+        ]
       );
     }
     release() {
@@ -1240,7 +1377,7 @@
               points: { show: false }
             }))
           ],
-          hooks: { setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
+          hooks: { init: [(plot) => cursorKeys(plot)], setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
         },
         this.#data ?? [[], ...lines.map(() => [])],
         this.figure.plot
@@ -1321,8 +1458,18 @@
           elapsed((from - view.begin) / 1e3),
           elapsed((to - view.begin) / 1e3),
           ...values.map(text)
-        ])
+        ]),
+        () => this.#raw()
       );
+    }
+    /** Rows in plain numbers; latencies in us. */
+    #raw() {
+      const { lines, log, unit } = this.given;
+      const titles = lines.map(({ title }) => [title, log ? "us" : unit].filter(Boolean).join(", "));
+      return [
+        ["from_unix_ms", "to_unix_ms", ...titles],
+        ...this.#rows.map(({ from, to, values }) => [from, to, ...values])
+      ];
     }
     release() {
       this.figure.release();
@@ -1516,7 +1663,7 @@
       const values = SHOWN.map((percent) => shownPercentile(hist, percent));
       const texts = [
         inUnit(hist.count > 0 ? mean2 : null, unit),
-        total2 > 0 ? `${fixed(100 * mean2 / total2, 1)}%` : NONE,
+        total2 > 0 ? `${fixed2(100 * mean2 / total2, 1)}%` : NONE,
         ...values.map((value) => inUnit(value, unit))
       ];
       texts.forEach((text, at) => setText(cells[at], text));
@@ -2262,7 +2409,11 @@
       plot?.setData(this.#data(view));
       this.#read(plot);
       const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
-      this.figure.describe(bins.length > 0 ? said : "Nothing was measured in this range.", () => this.#table(view));
+      this.figure.describe(
+        bins.length > 0 ? said : "Nothing was measured in this range.",
+        () => this.#table(view),
+        () => this.#raw()
+      );
     }
     release() {
       this.figure.release();
@@ -2361,6 +2512,12 @@
     #colourLegend() {
       setText(this.most, whole(this.#most));
       this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
+    }
+    #raw() {
+      const cells = this.#columns.flatMap(
+        ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row, count]) => [from, to, rowLowest(row), rowLowest(row + 1), count])
+      );
+      return [["from_unix_ms", "to_unix_ms", "from_us", "below_us", "samples"], ...cells];
     }
     /** @param {View} view @returns {Cell[][]} */
     #table({ begin }) {
@@ -2656,7 +2813,7 @@
       const lanes = pointed >= 0 ? this.#lanes.slice(pointed, pointed + 1) : this.#lanes;
       const found = lanes.map((lane) => eventAt(lane, ms, near)?.text).filter(Boolean);
       const cores = this.#cpu.find(({ from, to }) => ms >= from && ms < to)?.value;
-      const cpu = cores === null || cores === void 0 ? [] : [`CPU ${fixed(cores, 2)} cores`];
+      const cpu = cores === null || cores === void 0 ? [] : [`CPU ${fixed2(cores, 2)} cores`];
       setText(this.read, [...found, ...pointed < 0 || pointed >= this.#lanes.length ? cpu : []].join("; "));
     }
   };
@@ -2665,11 +2822,11 @@
     if (found.length === 0) return "No event is known in this range.";
     return found.map(({ title, events }) => {
       const longest = Math.max(...events.map(({ duration_ms: length }) => length));
-      return `${title}: ${counted(events.length, "event")}, at most ${fixed(longest, longest < 10 ? 1 : 0)} ms`;
+      return `${title}: ${counted(events.length, "event")}, at most ${fixed2(longest, longest < 10 ? 1 : 0)} ms`;
     }).join("; ");
   }
   function rowOf2({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
-    return [elapsed((from - begin) / 1e3, 1), `${fixed(length, 1)} ms`, text];
+    return [elapsed((from - begin) / 1e3, 1), `${fixed2(length, 1)} ms`, text];
   }
 
   // src/charts/orders.js
@@ -2709,19 +2866,6 @@
   function stageTime(segments, stage2) {
     const found = segments.find((segment) => segment.stage === stage2);
     return latency(found ? found.toUs - found.fromUs : null);
-  }
-
-  // src/save.js
-  function save(name, blob) {
-    const url = URL.createObjectURL(blob);
-    const link = h("a", { href: url, download: name });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(url), 1e4);
-  }
-  function saveText(name, text, type = "text/plain") {
-    save(name, new Blob([text], { type: `${type};charset=utf-8` }));
   }
 
   // src/trace.js
@@ -3240,7 +3384,7 @@
     return known.length > 0 ? known.reduce((sum2, value) => sum2 + value, 0) / known.length : null;
   }
   function cpusOrNone(value) {
-    return value === null ? "–" : fixed(value, 2);
+    return value === null ? "–" : fixed2(value, 2);
   }
   function shareOrNone(value) {
     return value === null ? "–" : share(value);

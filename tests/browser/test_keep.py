@@ -20,7 +20,7 @@ def saved(page: Page, button: str) -> tuple[str, bytes]:
 
 
 def rows_of(page: Page, title: str) -> tuple[str, list[dict[str, str]]]:
-    name, content = saved(page, f"{title} as CSV")
+    name, content = saved(page, f"{title} as csv")
     return name, list(csv.DictReader(io.StringIO(content.decode())))
 
 
@@ -53,7 +53,7 @@ def test_histogram_for_the_plotter_has_the_percentiles_of_the_values(
     page = watched().open(site.url)
     values = run.values(END_TO_END, MEASURED)
 
-    name, content = saved(page, "Percentile curves as a file of HdrHistogram, intended to receipt")
+    name, content = saved(page, "Percentile curves as hgrm, intended to receipt")
 
     assert name == "intended-to-receipt.hgrm"
     lines = content.decode().splitlines()
@@ -70,7 +70,7 @@ def test_histogram_for_the_plotter_has_the_percentiles_of_the_values(
 def test_picture_of_a_chart_has_its_title_and_lines(site: Site, watched: Open) -> None:
     page = watched().open(site.url)
 
-    name, content = saved(page, "Percentile curves as a picture")
+    name, content = saved(page, "Percentile curves as png")
 
     with Image.open(io.BytesIO(content)) as picture:
         canvas = page.locator("figure", has_text="Percentile curves").locator("canvas").evaluate("(it) => it.height")

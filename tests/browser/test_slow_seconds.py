@@ -190,3 +190,19 @@ def test_a_run_without_causes_says_why(watched: Open, run: SyntheticRun, said: s
         assert page.locator(".worst").is_hidden()
         assert page.locator(".orders").is_hidden()
         assert page.locator("figure", has_text="Latency over time").is_visible()
+
+
+def test_of_a_finished_run_nothing_grows_that_has_ended_and_no_zero_stands_for_another(
+    judged: Site, watched: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = watched().open(f"{judged.url}#/aggregator", "main table tbody tr")
+    assert "ago" not in page.locator("main").inner_text()
+    assert page.locator("tbody tr", has_text="receiver").first.inner_text().split("\t")[5] == "at 1:30"
+    assert "pushes merged" in page.locator(".figures").inner_text()
+
+    monkeypatch.setattr(judged.run, "aggregator", lambda _end_s: {"pushes": 0, "memory_bytes": 70_000_000})
+    page = watched().open(f"{judged.url}#/aggregator", "main table tbody tr")
+
+    assert page.get_by_text("This aggregator only reads the run's log").is_visible()
+    assert "pushes merged" not in page.locator(".figures").inner_text()
+    assert not page.get_by_text("What a push takes").is_visible()

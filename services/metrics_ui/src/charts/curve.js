@@ -47,7 +47,7 @@ export class CurveChart {
     });
     this.values = given.lines.map((line) => this.figure.addKey(line));
     const [{ title: first }] = given.lines;
-    this.figure.addTool("hgrm", `a file of HdrHistogram, ${first}`, () => {
+    this.figure.addTool("hgrm", `hgrm, ${first}`, () => {
       if (this.#hists.length > 0) saveText(fileName(first, "hgrm"), hgrmOf(this.#hists[0]));
     });
     this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));

@@ -46,15 +46,11 @@ export class Figure {
     this.clock = h("span");
     this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
     this.summary = h("p.summary", { id: `${id}-summary` });
-    this.toggle = h(
-      "button.quiet",
-      { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
-      "table",
-    );
+    this.toggle = h("button.quiet", { type: "button", on: { click: () => this.showTable(!this.tabled) } }, "table");
     setAttribute(this.toggle, "aria-label", `${title} as a table`);
     this.tools = h("span.tools", {}, this.toggle);
-    this.addTool("csv", "CSV", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
-    this.addTool("png", "a picture", () => this.#picture());
+    this.addTool("csv", "csv", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
+    this.addTool("png", "png", () => this.#picture());
     this.#table = table({
       caption: `${title}${unit ? `, ${unit}` : ""}`,
       columns: columns.map((column) => ({ numeric: true, ...column })),
@@ -125,8 +121,8 @@ export class Figure {
     this.tabled = shown;
     show(this.twin, shown);
     show(this.plot, !shown);
-    setAttribute(this.toggle, "aria-pressed", shown);
     setText(this.toggle, shown ? "chart" : "table");
+    setAttribute(this.toggle, "aria-label", `${this.title} as a ${shown ? "chart" : "table"}`);
     if (shown) this.#fill();
   }
 

@@ -725,15 +725,11 @@
       this.clock = h("span");
       this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
       this.summary = h("p.summary", { id: `${id}-summary` });
-      this.toggle = h(
-        "button.quiet",
-        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
-        "table"
-      );
+      this.toggle = h("button.quiet", { type: "button", on: { click: () => this.showTable(!this.tabled) } }, "table");
       setAttribute(this.toggle, "aria-label", `${title} as a table`);
       this.tools = h("span.tools", {}, this.toggle);
-      this.addTool("csv", "CSV", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
-      this.addTool("png", "a picture", () => this.#picture());
+      this.addTool("csv", "csv", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
+      this.addTool("png", "png", () => this.#picture());
       this.#table = table({
         caption: `${title}${unit ? `, ${unit}` : ""}`,
         columns: columns.map((column) => ({ numeric: true, ...column })),
@@ -798,8 +794,8 @@
       this.tabled = shown2;
       show(this.twin, shown2);
       show(this.plot, !shown2);
-      setAttribute(this.toggle, "aria-pressed", shown2);
       setText(this.toggle, shown2 ? "chart" : "table");
+      setAttribute(this.toggle, "aria-label", `${this.title} as a ${shown2 ? "chart" : "table"}`);
       if (shown2) this.#fill();
     }
     /** No longer among those that `toggleAllTables` reaches. */
@@ -1525,6 +1521,11 @@
     return { value, unit };
   }
 
+  // src/parts/pushes.js
+  function newestPush({ end_unix_ms: end }, { model, begin }) {
+    return model.live ? `${duration(Math.max(0, model.nowMs - end))} ago` : `at ${elapsed((end - begin) / 1e3)}`;
+  }
+
   // src/pages/aggregator.js
   var COUNTS = [
     ["pushes", "pushes merged"],
@@ -1553,6 +1554,7 @@
         "series",
         "history"
       ]);
+      this.about = h("p.about");
       this.costs = table({
         caption: "What a push takes, since the aggregator started",
         columns: [{ title: "" }, ...COST_COLUMNS.map((name) => ({ title: name, numeric: true }))]
@@ -1577,6 +1579,7 @@
       this.element = h(
         "div",
         {},
+        this.about,
         this.figures.element,
         h(
           "div.grid",
@@ -1591,10 +1594,12 @@
     update(view) {
       const { model } = view;
       const own = model.aggregator;
+      const took = own.pushes > 0 || model.sources.every(({ pushes }) => pushes === 0);
+      setText(this.about, took ? "" : "This aggregator only reads the run's log: another one took its pushes.");
       const full = own.history_limit_bytes > 0 ? own.history_bytes / own.history_limit_bytes : null;
       this.figures.set([
-        ...COUNTS.map(([name]) => ({ value: whole(own[name]) })),
-        { ...apart(own.lag_seconds >= 0 ? latency(own.lag_seconds * 1e6) : NONE), sub: "behind the pushes" },
+        ...COUNTS.map(([name]) => took ? { value: whole(own[name]) } : null),
+        took ? { ...apart(own.lag_seconds >= 0 ? latency(own.lag_seconds * 1e6) : NONE), sub: "behind the pushes" } : null,
         { ...apart(bytes(own.memory_bytes)), sub: "resident" },
         { value: whole(own.clients), sub: "of at most 100" },
         { value: whole(own.series), sub: `${whole(own.series_evicted)} forgotten` },
@@ -1604,6 +1609,7 @@
         }
       ]);
       const known = COST_COLUMNS.map((column) => COSTS.map(([name]) => own[`${name}_us_${column}`]));
+      show(this.costs.element, took);
       this.costs.setRows(COSTS.map(([, title], at) => [title, ...known.map((values) => latency(values[at]))]));
       this.sources.setRows(
         model.sources.map((source) => [
@@ -1612,7 +1618,7 @@
           whole(source.duplicates),
           whole(source.missing),
           whole(source.pushes_dropped),
-          `${duration(Math.max(0, model.nowMs - source.end_unix_ms))} ago`,
+          newestPush(source, view),
           source.clock_error_us >= 0 ? `±${latency(source.clock_error_us)}` : "unknown",
           source.clock_synchronised ? "yes" : "no"
         ])
@@ -1810,7 +1816,7 @@
       });
       this.values = given.lines.map((line) => this.figure.addKey(line));
       const [{ title: first }] = given.lines;
-      this.figure.addTool("hgrm", `a file of HdrHistogram, ${first}`, () => {
+      this.figure.addTool("hgrm", `hgrm, ${first}`, () => {
         if (this.#hists.length > 0) saveText(fileName(first, "hgrm"), hgrmOf(this.#hists[0]));
       });
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
@@ -4933,7 +4939,7 @@
       cpu !== null && count > 0 ? fixed2(cpu * 1e6 / count, 2) : NONE,
       bytes(view.gauge({ name: MEMORY.name, labels: own })),
       whole(epochs.length || null),
-      newest2 ? `${duration(Math.max(0, view.model.nowMs - newest2.end_unix_ms))} ago` : NONE,
+      newest2 ? newestPush(newest2, view) : NONE,
       newest2 && newest2.clock_error_us >= 0 ? `±${latency(newest2.clock_error_us)}` : "unknown"
     ];
   }

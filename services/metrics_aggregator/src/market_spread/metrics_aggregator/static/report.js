@@ -950,15 +950,11 @@
       this.clock = h("span");
       this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
       this.summary = h("p.summary", { id: `${id}-summary` });
-      this.toggle = h(
-        "button.quiet",
-        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
-        "table"
-      );
+      this.toggle = h("button.quiet", { type: "button", on: { click: () => this.showTable(!this.tabled) } }, "table");
       setAttribute(this.toggle, "aria-label", `${title} as a table`);
       this.tools = h("span.tools", {}, this.toggle);
-      this.addTool("csv", "CSV", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
-      this.addTool("png", "a picture", () => this.#picture());
+      this.addTool("csv", "csv", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
+      this.addTool("png", "png", () => this.#picture());
       this.#table = table({
         caption: `${title}${unit ? `, ${unit}` : ""}`,
         columns: columns.map((column) => ({ numeric: true, ...column })),
@@ -1023,8 +1019,8 @@
       this.tabled = shown2;
       show(this.twin, shown2);
       show(this.plot, !shown2);
-      setAttribute(this.toggle, "aria-pressed", shown2);
       setText(this.toggle, shown2 ? "chart" : "table");
+      setAttribute(this.toggle, "aria-label", `${this.title} as a ${shown2 ? "chart" : "table"}`);
       if (shown2) this.#fill();
     }
     /** No longer among those that `toggleAllTables` reaches. */
@@ -1313,7 +1309,7 @@
       });
       this.values = given.lines.map((line) => this.figure.addKey(line));
       const [{ title: first }] = given.lines;
-      this.figure.addTool("hgrm", `a file of HdrHistogram, ${first}`, () => {
+      this.figure.addTool("hgrm", `hgrm, ${first}`, () => {
         if (this.#hists.length > 0) saveText(fileName(first, "hgrm"), hgrmOf(this.#hists[0]));
       });
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));

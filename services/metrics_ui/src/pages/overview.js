@@ -180,7 +180,9 @@ export class OverviewPage {
     );
     this.notes.setRows(
       view.model.notes
-        .filter(({ kind }) => kind !== "result")
+        .filter(({ kind, unix_ms: ms }) => {
+          return kind !== "result" && (choice.kind !== "fixed" || (ms >= view.range.from && ms < view.range.to));
+        })
         .map(({ unix_ms: ms, kind, name, text }) => [
           elapsed((ms - view.begin) / 1000),
           clockTime(ms),

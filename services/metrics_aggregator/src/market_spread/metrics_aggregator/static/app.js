@@ -4389,7 +4389,9 @@
         ])
       );
       this.notes.setRows(
-        view.model.notes.filter(({ kind }) => kind !== "result").map(({ unix_ms: ms, kind, name, text }) => [
+        view.model.notes.filter(({ kind, unix_ms: ms }) => {
+          return kind !== "result" && (choice.kind !== "fixed" || ms >= view.range.from && ms < view.range.to);
+        }).map(({ unix_ms: ms, kind, name, text }) => [
           elapsed((ms - view.begin) / 1e3),
           clockTime(ms),
           kind === "phase" ? name : `${kind}: ${name}`,

@@ -84,11 +84,12 @@ def result(run_id: str, found: dict[str, Any] | None) -> dict[str, Any]:
 
 @dataclass
 class JudgedRun(SyntheticRun):
-    """As its aggregator has it. found: the result's causes; `older`: judged by a version that notes no result."""
+    """As its aggregator has it. is_older: by a version that notes no result; between: its p99 between boundaries."""
 
     run_id: str = "20251124-161500-quick"
     has_causes: bool = True
     is_older: bool = False
+    between: str = "31.10"
 
     def notes(self, from_s: int, to_s: int) -> list[dict[str, Any]]:
         *others, verdict = super().notes(from_s, to_s)
@@ -101,6 +102,7 @@ class JudgedRun(SyntheticRun):
         rows = [
             ["latency, ms", "p50", "p95", "p99", "p99.9", "p99.99", "max"],
             ["intended send to receipt", "4.42", "45.41", "316.16", "–", "–", "860.00"],
+            ["  between batch boundaries", "4.42", "45.41", self.between, "–", "–", "96.00"],
         ]
         series = [{"name": END_TO_END, "labels": {"phase": "measured"}, "total": total}]
         judged = {"from_unix_ms": begin, "to_unix_ms": end, "series": series, "rows": rows}

@@ -77,6 +77,11 @@ def test_figures_are_those_of_the_result_and_of_a_range_those_of_the_range(judge
     assert "result" not in " ".join(figures.all_inner_texts())
 
 
+def test_a_p99_between_boundaries_of_few_clusters_is_no_number(watched: Open) -> None:
+    with Site(JudgedRun(between="– (2 clusters)")) as site:
+        assert key_figures(watched().open(site.url))["p99 between boundaries"] == "– (2 clusters)"
+
+
 def test_a_click_on_a_worst_second_shows_it_and_its_orders(judged: Site, watched: Open) -> None:
     page = watched().open(judged.url)
     orders = page.locator(".orders tbody tr")

@@ -7,8 +7,8 @@ import { h } from "../dom.js";
 import { lagBins, lagPoints } from "../facts.js";
 import { axisLatency, axisNumber, fixed, latency, percentName, rate, share, whole } from "../format.js";
 import { PERCENTS } from "../hdr.js";
-import { apart, keyFigures } from "./figures.js";
-import { latencyTable, rangeFigures, resultFigures, shownOr } from "./latencies.js";
+import { keyFigures } from "./figures.js";
+import { betweenFigure, latencyTable, rangeFigures, resultFigures, shownOr } from "./latencies.js";
 import {
   PERCENT_LINES,
   percentileOverall,
@@ -28,7 +28,6 @@ import { SlowSeconds } from "./slow.js";
 
 /** @import {RunModel} from "../model.js" */
 /** @import {Actions, Part, ReportData} from "../types.js" */
-/** @import {KeyFigure} from "./figures.js" */
 
 const THROUGHPUT = [
   { title: "offered", of: SENT },
@@ -185,7 +184,7 @@ export class ReportCharts {
     const { result, latencies, clusters_min: clustersMin } = this.facts;
     this.key.set([
       ...(this.#chosen ? rangeFigures(hist) : resultFigures(result, latencies, clustersMin)),
-      this.#between(),
+      this.#chosen ? null : betweenFigure(result, latencies, clustersMin),
       { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
       { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
       { value: whole(result.backlog.messages_max), unit: "messages", sub: "" },
@@ -205,13 +204,6 @@ export class ReportCharts {
     const bins = view.histBins({ name: END_TO_END.name });
     this.over.update(view, percentileRows(bins), percentileOverall(hist, judged), percentileSummary(view, bins));
     this.slow.update(view, result, this.#chosen);
-  }
-
-  /** @returns {KeyFigure | null} null where there are no boundaries, or another range is shown */
-  #between() {
-    const { boundaries, latency_between_boundaries_ns: between } = this.facts.result;
-    const ns = between?.p99 ?? null;
-    return this.#chosen || !boundaries || ns === null ? null : { ...apart(latency(ns / 1000)), sub: "result" };
   }
 
   /** @param {View} view */

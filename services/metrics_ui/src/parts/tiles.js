@@ -4,7 +4,7 @@ import { counted, fixed, latency, rate, whole } from "../format.js";
 import { CPU, PROCESSED, SENT } from "../steps.js";
 import { View } from "../view.js";
 import { apart, keyFigures } from "./figures.js";
-import { percentileFigure, resultFigures } from "./latencies.js";
+import { betweenFigure, percentileFigure, resultFigures } from "./latencies.js";
 
 /** @import {Hist} from "../hdr.js" */
 /** @import {RunModel} from "../model.js" */
@@ -53,9 +53,10 @@ export class Tiles {
 
 /** @param {ResultData} result @param {View} view @returns {(KeyFigure | null)[]} */
 function ofResult(result, view) {
-  const figures = resultFigures(result, view.history.latencyRows, view.history.limits.clusters_min ?? 0);
-  const ns = result.latency_between_boundaries_ns?.p99 ?? null;
-  const between = result.boundaries && ns !== null ? { ...apart(latency(ns / 1000)), sub: "result" } : null;
+  const { latencyRows: rows, limits } = view.history;
+  const clustersMin = limits.clusters_min ?? 0;
+  const figures = resultFigures(result, rows, clustersMin);
+  const between = betweenFigure(result, rows, clustersMin);
   return [...figures.slice(0, BETWEEN), between, ...figures.slice(BETWEEN)];
 }
 

@@ -2195,6 +2195,13 @@
     });
     return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
   }
+  function betweenFigure({ boundaries, latency_between_boundaries_ns: between }, rows, clustersMin) {
+    const ns = between?.p99 ?? null;
+    if (!boundaries || ns === null) return null;
+    const text = rows.find(([title]) => title.trim().startsWith("between"))?.[rows[0].indexOf("p99")] ?? "";
+    if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+    return { ...apart(latency(ns / 1e3)), sub: "result" };
+  }
   function maxFigure(us, count) {
     return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
   }
@@ -4163,9 +4170,10 @@
     }
   };
   function ofResult(result, view) {
-    const figures2 = resultFigures(result, view.history.latencyRows, view.history.limits.clusters_min ?? 0);
-    const ns = result.latency_between_boundaries_ns?.p99 ?? null;
-    const between = result.boundaries && ns !== null ? { ...apart(latency(ns / 1e3)), sub: "result" } : null;
+    const { latencyRows: rows, limits } = view.history;
+    const clustersMin = limits.clusters_min ?? 0;
+    const figures2 = resultFigures(result, rows, clustersMin);
+    const between = betweenFigure(result, rows, clustersMin);
     return [...figures2.slice(0, BETWEEN), between, ...figures2.slice(BETWEEN)];
   }
   function ofRange(view, hist) {

@@ -1271,6 +1271,13 @@
     });
     return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
   }
+  function betweenFigure({ boundaries, latency_between_boundaries_ns: between }, rows, clustersMin) {
+    const ns = between?.p99 ?? null;
+    if (!boundaries || ns === null) return null;
+    const text = rows.find(([title]) => title.trim().startsWith("between"))?.[rows[0].indexOf("p99")] ?? "";
+    if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+    return { ...apart(latency(ns / 1e3)), sub: "result" };
+  }
   function maxFigure(us, count) {
     return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
   }
@@ -3314,7 +3321,7 @@
       const { result, latencies, clusters_min: clustersMin } = this.facts;
       this.key.set([
         ...this.#chosen ? rangeFigures(hist) : resultFigures(result, latencies, clustersMin),
-        this.#between(),
+        this.#chosen ? null : betweenFigure(result, latencies, clustersMin),
         { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
         { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
         { value: whole(result.backlog.messages_max), unit: "messages", sub: "" }
@@ -3334,12 +3341,6 @@
       const bins = view.histBins({ name: END_TO_END.name });
       this.over.update(view, percentileRows(bins), percentileOverall(hist, judged), percentileSummary(view, bins));
       this.slow.update(view, result, this.#chosen);
-    }
-    /** @returns {KeyFigure | null} null where there are no boundaries, or another range is shown */
-    #between() {
-      const { boundaries, latency_between_boundaries_ns: between } = this.facts.result;
-      const ns = between?.p99 ?? null;
-      return this.#chosen || !boundaries || ns === null ? null : { ...apart(latency(ns / 1e3)), sub: "result" };
     }
     /** @param {View} view */
     #over(view) {

@@ -35,7 +35,7 @@ def test_file_shows_the_same_figures_and_asks_for_nothing(exported: Path, site: 
     expect(page.locator(".state")).to_contain_text("from a file")
     page.keyboard.press("g")
     page.keyboard.press("p")
-    expect(page.locator(".waterfall")).to_be_visible()
+    expect(page.locator(".waterfall .whole")).to_be_visible()
     assert watching.complaints == []
 
 

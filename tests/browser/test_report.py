@@ -12,12 +12,13 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.http.run_json import as_json
 from market_spread.metrics_aggregator.page import report_file
 from tests.browser.conftest import Open
-from tests.browser.page_fixtures import key_figures, table
+from tests.browser.judged_run import SENTENCE, causes
+from tests.browser.page_fixtures import blank_canvases, key_figures, table
 from tests.browser.synthetic import BEGIN_MS, SyntheticRun, counts_text
 
 CHARTS = [
-    "Latency, intended send to receipt", "Percentile curves", "Latency over time", "Throughput", "Backlog",
-    "CPUs in use", "Time waited for a resource, and stolen",
+    "Latency over time", "Events of the run", "Percentile curves", "Latency, intended send to receipt", "Throughput",
+    "Backlog", "CPUs in use", "Time waited for a resource, and stolen",
 ]  # fmt: skip
 END_TO_END = "market_spread_receiver_end_to_end_seconds"
 BEGIN_S = BEGIN_MS // 1000
@@ -44,7 +45,8 @@ def facts(run: SyntheticRun) -> dict[str, Any]:
             "manifest_sha256": "a" * 64, "verdicts": verdicts, "latency_samples": 1_099,
             "latency_ns": {"p50": 4_420_000, "p95": 45_410_000, "p99": 316_160_000, "p99.9": None, "p99.99": None,
                            "max": 514_000_000},
-            "self_test": {"fits": True, "text": "the rig's floor here: p50 2.10 ms"},
+            "boundaries": 6, "latency_between_boundaries_ns": {"p99": 31_100_000}, "machine": {"cores": 2},
+            "causes": causes(), "self_test": {"fits": True, "text": "the rig's floor here: p50 2.10 ms"},
         },
         "outcome": "void (rig)",
         "manifest": {"sections": {"cpu": {"model": "A CPU", "governor": None}, "spark": {"version": "4.3.0"}}},
@@ -56,8 +58,6 @@ def facts(run: SyntheticRun) -> dict[str, Any]:
             ["  hot probes", "4.40 (4.00–4.90; 12)", "45.00", "– (6 clusters)", "–", "–", "514.00"],
         ],
         "anomalies": ["the job's JVM collected for 250 ms within a second, at 12:00:30 UTC"],
-        "boundaries": [{"begin_ms": BEGIN_MS + 20_000, "gap_ms": 310}],
-        "gc": [["job", BEGIN_MS + 30_000, 250.0]],
         "charts": {
             "cpus": {"lines": ["machine", "job"], "width_s": 1, "rows": rows},
             "pressure": {"lines": ["waited for CPU"], "width_s": 1, "rows": [row[:2] for row in rows]},
@@ -84,6 +84,7 @@ def test_report_is_drawn_from_its_file_alone(watched: Open, report: str, theme: 
     assert [title for title in CHARTS if title not in shown] == []
     assert page.locator("figure canvas").count() >= len(CHARTS)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert blank_canvases(page) == []
     assert watched_page.complaints == []
     assert watched_page.requests == [report]
 
@@ -112,6 +113,54 @@ def test_headline_is_that_of_the_result_and_says_so(watched: Open, report: str) 
         ["p99.9", "n too small"],
         ["max", "514.0 ms", "of 1,099 samples"],
     ]
+
+
+def test_report_begins_with_why_and_leads_from_a_second_to_its_orders(watched: Open, report: str) -> None:
+    page = watched().open(report, until="canvas")
+
+    assert page.locator(".why .sentence").inner_text().lower() == f"{SENTENCE.lower()}."
+    assert key_figures(page)["p99 between boundaries"] == "31.1 ms"
+    assert page.locator(".orders tbody tr").count() == 7
+
+    page.locator(".worst tbody tr").nth(1).click()
+
+    assert page.locator(".orders tbody tr th").all_inner_texts() == ["4044 AAPL", "5000 AAPL"]
+    assert page.locator(".worst tr.chosen th").inner_text() == "0:44"
+    assert not page.get_by_text("p99 between boundaries").is_visible()
+    assert "of this range" in page.locator(".figures").inner_text()
+
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".worst tr.chosen th").inner_text() == "0:44", "only the table takes arrows"
+    page.locator(".worst button").nth(1).focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".worst tr.chosen th").inner_text() == "0:54"
+
+
+def test_report_of_an_older_run_has_all_but_the_causes(watched: Open, run: SyntheticRun, tmp_path: Path) -> None:
+    older = facts(run)
+    del older["result"]["causes"], older["anomalies"]
+    path = tmp_path / "report.html"
+    path.write_text(report_file(as_json(older), json.dumps(run.data())))
+    watching = watched()
+
+    page = watching.open(path.as_uri(), until="canvas")
+
+    assert "did not look for causes" in page.locator(".why .sentence").inner_text()
+    assert page.locator(".worst").is_hidden()
+    assert watching.complaints == []
+
+
+def test_what_holds_is_folded_and_what_fails_is_open(watched: Open, report: str) -> None:
+    page = watched().open(report, until="canvas")
+
+    assert page.locator(".verdicts details").evaluate_all("(all) => all.map((each) => each.open)") == [
+        False,
+        True,
+        False,
+    ]
+    assert page.locator(".verdicts summary .sub").all_inner_texts() == ["1 of 1 hold", "0 of 1 hold"]
+    page.locator(".verdicts summary").first.click()
+    assert page.get_by_text("no alerts are missing").is_visible()
 
 
 def facts_anomaly() -> str:

@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 from tests.browser.site_fixtures import Site
+from tests.browser.synthetic import SyntheticRun
 from tests.browser.test_figures import PAGES
 
 
@@ -69,14 +70,44 @@ def test_help_opens_and_closes_by_key(site: Site, watched: Open) -> None:
     expect(page.locator("dialog")).to_be_hidden()
 
 
+def test_the_address_names_the_run_and_the_range_that_are_shown(site: Site, run: SyntheticRun, watched: Open) -> None:
+    page = watched().open(site.url)
+    assert page.evaluate("location.hash") == f"#/overview?run={run.run_id}"
+
+    page.locator("input[type=text]").fill("0:30-0:40")
+    press(page, "Enter")
+    expect(page.locator("input[type=text]")).to_have_value("0:30–0:40")
+    shared = page.evaluate("location.href")
+
+    again = watched().open(shared)
+    expect(again.locator("input[type=text]")).to_have_value("0:30–0:40")
+    assert again.evaluate("location.href") == shared
+    assert again.locator(".toast").is_hidden()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("range=1000-2000", "The range of the address lies outside of this run; the whole run is shown."),
+        ("range=noon", "The range “noon” of the address cannot be read; the whole run is shown."),
+    ],
+)
+def test_a_range_that_does_not_fit_is_told(site: Site, watched: Open, asked: str, said: str) -> None:
+    page = watched().open(f"{site.url}#/overview?{asked}")
+
+    expect(page.locator(".toast")).to_have_text(said)
+    assert "range=" not in page.evaluate("location.hash")
+
+
 def test_first_tab_leads_to_the_figures(site: Site, watched: Open) -> None:
     page = watched().open(site.url)
+    address = page.evaluate("location.hash")
 
     press(page, "Tab")
     expect(page.locator(".skip")).to_be_focused()
     press(page, "Enter")
     expect(page.locator("main")).to_be_focused()
-    assert page.evaluate("location.hash") == ""
+    assert page.evaluate("location.hash") == address
 
 
 def test_what_has_focus_is_seen(site: Site, watched: Open) -> None:
@@ -86,6 +117,50 @@ def test_what_has_focus_is_seen(site: Site, watched: Open) -> None:
         press(page, "Tab")
         outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert outline == "solid", page.evaluate("document.activeElement.outerHTML")
+
+
+def test_a_range_is_picked_on_a_chart_by_keys_alone(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+    field = page.locator("input[type=text]")
+    press(page, "0")
+    expect(field).to_have_value("0:00–1:31")
+    plot = page.locator("figure", has_text="Throughput").locator(".plot")
+
+    plot.focus()
+    for key, times in (("Home", 1), ("ArrowRight", 20), ("Shift+ArrowRight", 10)):
+        for _ in range(times):
+            press(page, key)
+    expect(page.locator("figure", has_text="Throughput").locator(".legend b").first).to_have_text("0:28")
+    expect(page.locator("figure", has_text="Percentile curves").locator(".u-select")).to_have_css("width", "0px")
+    press(page, "Enter")
+
+    expect(field).to_have_value("0:18–0:27")
+    press(page, "Shift+ArrowLeft Escape Enter")
+    expect(field).to_have_value("0:18–0:27")
+
+
+def test_the_wheel_zooms_with_ctrl_moves_with_shift_and_else_scrolls(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+    field = page.locator("input[type=text]")
+    field.fill("0:30-0:50")
+    press(page, "Enter")
+    chart = page.locator("figure", has_text="Latency over time").locator(".u-over")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 50)
+
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    expect(field).to_have_value("0:32–0:48")
+    page.keyboard.down("Shift")
+    page.mouse.wheel(0, 100)
+    page.keyboard.up("Shift")
+    expect(field).to_have_value("0:34–0:50")
+    page.mouse.wheel(0, 100)
+    page.wait_for_function("window.scrollY > 0")
+    expect(field).to_have_value("0:34–0:50")
 
 
 def test_all_charts_become_tables_and_charts_again(site: Site, watched: Open) -> None:

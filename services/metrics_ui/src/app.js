@@ -43,6 +43,8 @@ class App {
 
   /** @type {Page | null} */
   #page = null;
+  /** Whether the reader has chosen the run; else it is the newest, and the address has its name all the same. */
+  #pinned = this.route.run !== "";
   #shown = "";
   #series = 0;
   #drawing = false;
@@ -89,7 +91,8 @@ class App {
 
   /** Show another range. @param {Choice} choice */
   choose(choice) {
-    this.#replace({ choice });
+    if (choice.kind === "fixed" && this.route.run) this.#pin(); // another run has nothing of it
+    this.#replace({ choice, refused: "" });
   }
 
   /** Show what is half a range's width earlier (-1) or later (1). @param {number} direction */
@@ -176,6 +179,8 @@ class App {
       "g a": go("aggregator"),
       "[": () => this.move(-1),
       "]": () => this.move(1),
+      n: () => this.#page?.next?.(1),
+      p: () => this.#page?.next?.(-1),
       l: () => this.goLive(),
       0: () => this.choose(WHOLE),
       t: () => this.toggleTables(),
@@ -200,10 +205,17 @@ class App {
     this.draw();
   }
 
-  #routed() {
-    this.route = readRoute(location.hash);
-    this.bar.route();
+  #pin() {
+    this.#pinned = true;
     this.feed.want(this.route.run);
+  }
+
+  #routed() {
+    const route = readRoute(location.hash);
+    if (route.run && route.run !== this.route.run) this.#pinned = true;
+    this.route = route;
+    this.bar.route();
+    this.feed.want(this.#pinned ? this.route.run : "");
     if (this.route.page === "runs") this.feed.refresh();
     this.draw();
   }
@@ -213,7 +225,7 @@ class App {
     const { model } = feed;
     const span = model?.span() ?? null;
     const withoutRun = route.page === "runs" || route.page === "compare";
-    if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: JUDGED }; // it was of another run
+    if (model && span && !withoutRun) this.#settle(model, span);
     this.view = model && span && this.#viewOf(model, span);
     this.bar.update();
     show(this.range.element, span !== null && !withoutRun);
@@ -226,6 +238,25 @@ class App {
     document.title = `${this.heading.textContent}${model ? ` – ${model.title}` : ""}`;
     // Without a view only the list of runs is shown, which takes none.
     this.#page?.update(/** @type {View} */ (this.view));
+  }
+
+  /**
+   * Have the address name the run that is open, and a range that it has.
+   * @param {RunModel} model
+   * @param {Part} span
+   */
+  #settle(model, span) {
+    const { route } = this;
+    if (this.#pinned && route.run !== model.runId) return; // the run that it names is on its way
+    const named = this.#pinned || !this.feed.served ? {} : { run: model.runId };
+    const fits = overlaps(route.choice, span);
+    const shown = model.judged ? "what was judged is shown" : "the whole run is shown";
+    if (!fits) this.#say(`The range of the address lies outside of this run; ${shown}.`);
+    if (route.refused) this.#say(`The range “${route.refused}” of the address cannot be read; ${shown}.`);
+    this.route = { ...route, ...named, ...(fits ? {} : { choice: JUDGED }), refused: "" };
+    if (routeText(this.route) === routeText(route) && !route.refused) return;
+    history.replaceState(null, "", routeText(this.route));
+    this.bar.route();
   }
 
   /**

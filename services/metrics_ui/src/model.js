@@ -10,7 +10,7 @@ const INTERVALS_MAX = 2000;
 
 /** @import {Hist} from "./hdr.js" */
 /** @import {Interval} from "./intervals.js" */
-/** @import {Labels, Note, Part, RunData, SeriesData, SourceData, TickData} from "./types.js" */
+/** @import {Labels, Note, Part, ResultData, RunData, SeriesData, SourceData, TickData} from "./types.js" */
 /** @import {PointRow, SlotRow, TotalRow} from "./types.js" */
 
 /** @typedef {{start: number, end: number, value: number}} Point  What a counter grew by, or a gauge at its end. */
@@ -25,6 +25,11 @@ const INTERVALS_MAX = 2000;
 /** @typedef {NumberSeries | HistogramSeries} Series */
 
 export class RunModel {
+  /** @type {Note | undefined} */
+  #resultNote;
+  /** @type {ResultData | null} */
+  #result = null;
+
   /** @param {RunData} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
   constructor(data) {
     if (data.format !== 1) throw new RangeError(`the data has format ${data.format}, this page reads format 1`);
@@ -123,6 +128,13 @@ export class RunModel {
     return this.#verdictNote?.judged?.rows ?? [];
   }
 
+  /** The result whole, as result.json has it; null as long as there is none, and of a run of an older version. */
+  get result() {
+    const note = this.notes.findLast(({ kind }) => kind === "result");
+    if (note !== this.#resultNote) [this.#resultNote, this.#result] = [note, note ? resultIn(note) : null];
+    return this.#result;
+  }
+
   get #verdictNote() {
     return this.notes.findLast(({ kind }) => kind === "verdict");
   }
@@ -198,6 +210,15 @@ export class RunModel {
 function sameLabels(one, other) {
   const names = Object.keys(one);
   return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+}
+
+/** @param {Note} note @returns {ResultData | null} null if it is no document */
+function resultIn({ text }) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** @param {Note[]} notes */

@@ -5,6 +5,7 @@ import { RunModel } from "./model.js";
 import { anomalies, environment, head, marks, verdicts } from "./parts/document.js";
 import { fillResultTable } from "./parts/latencies.js";
 import { ReportCharts } from "./parts/reportcharts.js";
+import { Why } from "./parts/why.js";
 import { embeddedRun } from "./runfile.js";
 import { onTheme, startTheme } from "./theme.js";
 
@@ -17,7 +18,9 @@ function build(facts, data) {
   document.title = `${facts.result.run_id} – Market Spread`;
   const latencies = h("section");
   fillResultTable(latencies, facts.latencies);
-  document.body.append(head(facts), verdicts(facts.result), anomalies(facts), latencies);
+  const why = new Why();
+  why.update(model, { live: false, result: facts.result });
+  document.body.append(head(facts), why.element, verdicts(facts.result));
   if (model && span) {
     const charts = new ReportCharts(facts, model, span);
     document.body.append(charts.element);
@@ -26,7 +29,7 @@ function build(facts, data) {
   } else {
     document.body.append(h("p.notice", {}, "Nothing was measured: the run ended before anything was pushed."));
   }
-  document.body.append(environment(facts));
+  document.body.append(latencies, anomalies(facts), environment(facts));
 }
 
 async function start() {

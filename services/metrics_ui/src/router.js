@@ -3,7 +3,7 @@
 import { choiceOf, choiceText } from "./range.js";
 
 /** @typedef {{page: string, item: string, run: string, choice: import("./range.js").Choice,
- *             widthMs: number}} Route  widthMs: of the bins; 0 as fits. */
+ *             widthMs: number, refused: string}} Route  widthMs: of the bins; 0 as fits. refused: a range that is none. */
 
 const PAGES = ["overview", "pipeline", "workers", "computations", "runs", "compare", "aggregator"];
 
@@ -12,16 +12,19 @@ export function readRoute(fragment) {
   const [path, query = ""] = fragment.replace(/^#\/?/, "").split("?");
   const [page, ...rest] = path.split("/").map(decoded);
   const params = new URLSearchParams(query);
+  const range = params.get("range") ?? "";
+  const choice = choiceOf(range);
   return {
     page: PAGES.includes(page) ? page : "overview",
     item: PAGES.includes(page) ? rest.join("/") : "",
     run: params.get("run") ?? "",
-    choice: choiceOf(params.get("range")),
+    choice,
+    refused: choiceText(choice) ? "" : range,
     widthMs: /^\d{1,5}$/.test(params.get("bins") ?? "") ? Number(params.get("bins")) * 1000 : 0,
   };
 }
 
-/** The fragment of a route. @param {Route} route @returns {string} */
+/** The fragment of a route. @param {Omit<Route, "refused">} route @returns {string} */
 export function routeText({ page, item, run, choice, widthMs }) {
   const params = new URLSearchParams();
   if (run) params.set("run", run);

@@ -93,7 +93,7 @@ export interface JudgedData {
 
 export interface Note {
   unix_ms: number;
-  /** "phase", "verdict", "limits", "system", "event"; of a report "boundary" and "gc", too. */
+  /** "phase", "result", "verdict", "limits", "system", "event"; of a report "boundary" and "gc", too. */
   kind: string;
   name: string;
   text: string;
@@ -180,6 +180,57 @@ export interface ResultData {
   latency_ns: Record<string, number | null>;
   latency_samples: number;
   self_test: { fits: boolean; text: string } | null;
+  latency_between_boundaries_ns?: Record<string, number | null>;
+  boundaries?: number;
+  machine?: { cores?: number | null };
+  /** Null where no alert was timed; not there in results of older versions. */
+  causes?: CausesData | null;
+}
+
+// What the slowest orders of a result met. Where a list is sorted, by weight: most or worst first.
+
+/** Whole stages by name, as in the metric's label. */
+export type StageShares = Record<string, number>;
+export interface CauseData {
+  kind: string;
+  text: string;
+  orders: number;
+  share: number;
+  stage_shares: StageShares;
+  /** What to try first; may be empty. */
+  advice: string;
+}
+export interface SecondData {
+  begin_unix_ms: number;
+  max_ns: number;
+  orders: number;
+  kind: string | null;
+  text: string;
+}
+export interface OrderData {
+  order_id: number | string;
+  symbol: string | null;
+  intended_unix_us: number | null;
+  sent_unix_us: number | null;
+  ingested_unix_us: number | null;
+  emitted_unix_us: number | null;
+  received_unix_us: number | null;
+}
+export interface EventData {
+  kind: string;
+  begin_unix_ms: number;
+  duration_ms: number;
+  text: string;
+}
+export interface CausesData {
+  sentence: string;
+  tail: { orders: number; least_ns: number; else_p99_ns: number | null };
+  found: CauseData[];
+  unexplained_share: number;
+  seconds: SecondData[];
+  orders: OrderData[];
+  /** By time. */
+  events: EventData[];
 }
 export interface Verdict {
   holds: boolean | null;
@@ -202,10 +253,7 @@ export interface ReportData {
   manifest: { sections: Record<string, Facts> };
   latencies: string[][];
   clusters_min: number;
-  anomalies: string[];
-  boundaries: { begin_ms: number; gap_ms: number }[];
-  /** Component, end, length in milliseconds. */
-  gc: [component: string, end: number, length: number][];
+  anomalies?: string[];
   charts: { cpus: MachineChart; pressure: MachineChart };
 }
 
@@ -235,6 +283,8 @@ export type Cell = string | { text: string; href?: string; sub?: string };
 export interface Actions {
   brush: (fromMs: number, toMs: number) => void;
   whole: () => void;
+  /** A click, where a moment may be picked. */
+  pick?: (ms: number) => void;
 }
 /** How a line is drawn; the colour is the name of one of the style sheet. */
 export interface Line {
@@ -278,4 +328,6 @@ export interface Page {
   element: HTMLElement;
   update: (view: View) => void;
   release: () => void;
+  /** Look at the next of what the page has in an order: 1, or -1 for the one before. */
+  next?: (direction: number) => void;
 }

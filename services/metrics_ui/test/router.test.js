@@ -3,7 +3,14 @@ import { test } from "node:test";
 import { readRoute, routeText } from "../src/router.js";
 
 test("no address is the overview of the newest run, as it was judged", () => {
-  assert.deepEqual(readRoute(""), { page: "overview", item: "", run: "", choice: { kind: "judged" }, widthMs: 0 });
+  assert.deepEqual(readRoute(""), {
+    page: "overview",
+    item: "",
+    run: "",
+    choice: { kind: "judged" },
+    widthMs: 0,
+    refused: "",
+  });
 });
 
 test("an address names page, item, run, range and bins", () => {
@@ -13,6 +20,7 @@ test("an address names page, item, run, range and bins", () => {
     run: "r 1",
     choice: { kind: "last", ms: 60_000 },
     widthMs: 5000,
+    refused: "",
   });
 });
 
@@ -33,4 +41,12 @@ test("a width of bins that is none is as fits", () => {
     ["-1", "1.5", "x", "123456", ""].map((bins) => readRoute(`#/overview?bins=${bins}`).widthMs),
     [0, 0, 0, 0, 0],
   );
+});
+
+test("a range that cannot be read is told, and what was judged is shown instead", () => {
+  for (const range of ["yesterday", "9-1", "last-0", "1-2-3"]) {
+    const { choice, refused } = readRoute(`#/overview?range=${range}`);
+    assert.deepEqual([choice, refused], [{ kind: "judged" }, range]);
+  }
+  for (const range of ["whole", "last-5", "1-9"]) assert.equal(readRoute(`#/overview?range=${range}`).refused, "");
 });

@@ -275,13 +275,13 @@ class NoteRequest(_message.Message):
     unix_ns: _builtins.int
     """The moment, Unix epoch in nanoseconds."""
     kind: _builtins.str
-    """What kind of note: `title`, `limits`, `system`, `phase`, `verdict` or `event`."""
+    """What kind of note: `title`, `limits`, `system`, `phase`, `result`, `verdict` or `event`."""
     name: _builtins.str
     """The title; the workload; what kind of system that is not ours (`command`); the phase that begins (`measuring`); the
-    verdict (`passed`); a short name of the event.
+    verdict (`passed`), of a result as well; a short name of the event.
     """
     text: _builtins.str
-    """A sentence about it, or empty. Of a system that is a pipeline: its steps, a line each."""
+    """A sentence about it, or empty. Of a system that is a pipeline: its steps, a line each. Of a result: its JSON document."""
     @_builtins.property
     def limits(self) -> _limits_pb2.RunLimits:
         """Of a note of the kind `limits`: what the run is judged by."""

@@ -1,10 +1,12 @@
 /** The percentile curve: latency over 1/(1-q), both logarithmic. */
 
 import { Figure } from "./figure.js";
-import { axis, latencyAxis, latencyScale, placed } from "./plot.js";
+import { axis, cursorKeys, latencyAxis, latencyScale, placed } from "./plot.js";
 import { setText } from "../dom.js";
 import { latency } from "../format.js";
 import { clustersOf, percentiles } from "../hdr.js";
+import { fileName, saveText } from "../save.js";
+import { hgrmOf } from "../textfiles.js";
 import { colour } from "../theme.js";
 
 const STEPS_A_DECADE = 16;
@@ -44,6 +46,10 @@ export class CurveChart {
       columns: [{ title: "percentile" }, ...given.lines.map(({ title }) => ({ title }))],
     });
     this.values = given.lines.map((line) => this.figure.addKey(line));
+    const [{ title: first }] = given.lines;
+    this.figure.addTool("hgrm", `hgrm, ${first}`, () => {
+      if (this.#hists.length > 0) saveText(fileName(first, "hgrm"), hgrmOf(this.#hists[0]));
+    });
     this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
     this.element = this.figure.element;
   }
@@ -56,8 +62,13 @@ export class CurveChart {
     this.#data = [xs, ...lines];
     this.place.plot()?.setData(this.#data);
     this.#legend(this.place.plot()?.cursor.idx);
-    this.figure.describe(xs.length > 0 ? summary : "Too few samples for any percentile.", () =>
-      xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))]),
+    this.figure.describe(
+      xs.length > 0 ? summary : "Too few samples for any percentile.",
+      () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))]),
+      () => [
+        ["percentile", ...this.given.lines.map(({ title }) => `${title}, us`)],
+        ...xs.map((x, at) => [percentAt(x), ...lines.map((line) => line[at])]),
+      ],
     );
   }
 
@@ -103,7 +114,7 @@ export class CurveChart {
             points: { show: false },
           })),
         ],
-        hooks: { setCursor: [(plot) => this.#legend(plot.cursor.idx)] },
+        hooks: { init: [(plot) => cursorKeys(plot)], setCursor: [(plot) => this.#legend(plot.cursor.idx)] },
       },
       this.#data ?? [[], ...lines.map(() => [])],
       this.figure.plot,

@@ -4,12 +4,17 @@ import { Figure } from "./figure.js";
 import { brushHooks, latencyAxis, marksHook, placed, timeAxis, timeCursor } from "./plot.js";
 import { h, setText } from "../dom.js";
 import { clockTime, counted, elapsed, latency, whole } from "../format.js";
-import { countsByRow, rowLowest, rowOf } from "../hdr.js";
-import { channels } from "../theme.js";
+import { countsByRow, rowLowest, rowOf, shownPercentile } from "../hdr.js";
+import { channels, colour } from "../theme.js";
 
 const LEGEND_STEPS = 6;
+/** Lines over the map, if asked for, each with a casing in the colour of the paper, as the map has colours of its own. */
+const OVER = [
+  { title: "p50", colour: "--p50", width: 2 },
+  { title: "max", colour: "--max", width: 1.5, dash: [4, 3] },
+];
 
-/** @import {Actions, Cell, Plot, PlotData} from "../types.js" */
+/** @import {Actions, Cell, Line, Plot, PlotData} from "../types.js" */
 /** @import {HistBin, View} from "../view.js" */
 
 /** @typedef {{from: number, to: number, rows: Map<number, number>}} Column */
@@ -20,10 +25,12 @@ export class Heatmap {
   /** @type {Column[]} */
   #columns = [];
   #most = 1;
+  /** @type {(number | null)[][]} p50 and maximum of each bin */
+  #over = [];
   /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
   #rows = [40, 60];
 
-  /** @param {{title: string, actions: Actions, height?: number}} given */
+  /** @param {{title: string, actions: Actions, height?: number, lines?: boolean}} given lines: p50 and max over it */
   constructor(given) {
     this.given = given;
     this.figure = new Figure({
@@ -41,6 +48,8 @@ export class Heatmap {
     this.most = h("span");
     this.read = h("b");
     this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
+    this.lines = given.lines ? OVER : [];
+    this.values = this.lines.map((line) => this.figure.addKey(line));
     this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
     this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
     this.element = this.figure.element;
@@ -56,13 +65,26 @@ export class Heatmap {
     this.#view = view;
     this.#columns = heatColumns(bins);
     this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
-    const [least, most] = of ?? latencyRange(bins);
+    this.#over = [
+      bins.map(({ hist }) => shownPercentile(hist, 50)),
+      bins.map(({ hist }) => (hist.count > 0 ? hist.maxUs : null)),
+    ];
+    // The warm-up is slow: the rows are those of the measured load, as far as there is any in the range.
+    const measured = bins.filter(({ from, to }) => from >= view.flow.from && to <= view.flow.to);
+    const ruling = measured.length > 0 ? measured : bins;
+    const [least, most] = of ?? latencyRange(ruling);
     this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
+    const cut = bins.some(({ hist }) => rowOf(hist.maxUs) >= this.#rows[1]);
     this.#colourLegend();
     const plot = this.place.plot();
     plot?.setData(this.#data(view));
     this.#read(plot);
-    this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table(view));
+    const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
+    this.figure.describe(
+      bins.length > 0 ? said : "Nothing was measured in this range.",
+      () => this.#table(view),
+      () => this.#raw(),
+    );
   }
 
   release() {
@@ -73,7 +95,7 @@ export class Heatmap {
   /** @param {View} view @returns {PlotData} */
   #data({ begin }) {
     const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1000);
-    return [xs, xs.map(() => null)];
+    return [xs, ...(this.lines.length > 0 ? this.#over.flatMap((line) => [line, line]) : [xs.map(() => null)])];
   }
 
   /** @param {{width: number, height: number}} size */
@@ -91,7 +113,7 @@ export class Heatmap {
           y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] },
         },
         axes: [timeAxis(), latencyAxis()],
-        series: [{}, {}],
+        series: this.lines.length > 0 ? [{}, ...this.lines.flatMap(cased)] : [{}, {}],
         hooks: {
           ...brush,
           drawClear: [marksHook(() => ({ view: this.#view }))],
@@ -115,8 +137,12 @@ export class Heatmap {
   #paint(plot) {
     if (!this.#view) return;
     this.#colourLegend();
-    const { ctx } = plot;
+    const { ctx, bbox } = plot;
     const { begin } = this.#view;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
     for (const { from, to, rows } of this.#columns) {
       const left = Math.round(plot.valToPos((from - begin) / 1000, "x", true));
       const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1000, "x", true)));
@@ -127,11 +153,15 @@ export class Heatmap {
         ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
       }
     }
+    ctx.restore();
   }
 
   /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
   #read(plot) {
-    const { left = -1, top = -1 } = plot?.cursor ?? {};
+    const { left = -1, top = -1, idx = null } = plot?.cursor ?? {};
+    this.values.forEach((place, line) =>
+      setText(place, left < 0 || idx === null ? "" : latency(this.#over[line][idx])),
+    );
     if (!plot || !this.#view || left < 0) {
       this.figure.setWhen("range");
       setText(
@@ -162,6 +192,15 @@ export class Heatmap {
     this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
   }
 
+  #raw() {
+    const cells = this.#columns.flatMap(({ from, to, rows }) =>
+      [...rows.entries()]
+        .sort(([one], [other]) => one - other)
+        .map(([row, count]) => [from, to, rowLowest(row), rowLowest(row + 1), count]),
+    );
+    return [["from_unix_ms", "to_unix_ms", "from_us", "below_us", "samples"], ...cells];
+  }
+
   /** @param {View} view @returns {Cell[][]} */
   #table({ begin }) {
     return this.#columns.flatMap(({ from, to, rows }) =>
@@ -181,6 +220,15 @@ export class Heatmap {
 /** The least and the greatest latency, us. @param {HistBin[]} bins @returns {[least: number, most: number]} */
 export function latencyRange(bins) {
   return [Math.min(...bins.map(({ hist }) => hist.minUs)), Math.max(...bins.map(({ hist }) => hist.maxUs))];
+}
+
+/** A line, and what is drawn below it so that it is seen on any shade. @param {Line} line */
+function cased({ colour: name, width = 1.5, dash }) {
+  const points = { show: false };
+  return [
+    { stroke: () => colour("--paper"), width: width + 2.5, points },
+    { stroke: () => colour(name), width, dash, points },
+  ];
 }
 
 /** The bins as columns of counts by row. @param {HistBin[]} bins @returns {Column[]} */

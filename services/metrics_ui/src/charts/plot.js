@@ -8,11 +8,14 @@ import { colour, onTheme } from "../theme.js";
 /** @import {View} from "../view.js" */
 
 const SYNC_KEY = "time";
+/** Kinds of notes that are no moment to be marked. */
+const UNMARKED = ["verdict", "limits", "result"];
 /**
- * Colours of what a report marks besides phases and events; a collection is a short line at the foot.
- * @type {Record<string, string>}
+ * Dashes of what is marked besides phases; a collection is a short line at the foot. They have no colours: lines have.
+ * @type {Record<string, number[]>}
  */
-const MARKS = { boundary: "--p999", gc: "--p95" };
+const MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
+const CLICK_MS = 250;
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
 
 /** The font of axes, from the style sheet. */
@@ -110,25 +113,138 @@ export function timeCursor() {
 }
 
 /**
- * Hooks that turn a brush into a range, and a double click into the whole run.
+ * Hooks that turn a brush into a range, and a double click into the whole run; the same by keys, and by the wheel.
  * @param {() => number} beginMs
  * @param {Actions} actions
  * @returns {PlotHooks}
  */
 export function brushHooks(beginMs, actions) {
+  /** @param {Plot} plot @param {number} left */
+  const msAt = (plot, left) => beginMs() + plot.posToVal(left, "x") * 1000;
   return {
-    init: [(plot) => plot.over.addEventListener("dblclick", () => actions.whole())],
+    init: [
+      (plot) => {
+        clicks(plot, (left) => actions.pick?.(msAt(plot, left)), actions.whole);
+        cursorKeys(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+        wheel(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+      },
+    ],
     setSelect: [
       (plot) => {
         const { left, width } = plot.select;
-        if (width < 4) return;
-        const [from, to] = [left, left + width].map((at) => beginMs() + plot.posToVal(at, "x") * 1000);
-        plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        if (width < 4 || keyed.has(plot)) return;
+        plot.setSelect(NOTHING, false);
         // Only the chart that the pointer is on acts; the others have the selection by their shared cursor.
-        if (plot.over.matches(":hover")) actions.brush(from, to);
+        if (plot.over.matches(":hover")) actions.brush(msAt(plot, left), msAt(plot, left + width));
       },
     ],
   };
+}
+
+const NOTHING = { left: 0, top: 0, width: 0, height: 0 };
+/** @type {WeakSet<Plot>} those in which keys are picking a range */
+const keyed = new WeakSet();
+
+/**
+ * A click that is not half of a double click.
+ * @param {Plot} plot
+ * @param {(left: number) => void} once
+ * @param {() => void} twice
+ */
+function clicks({ over }, once, twice) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let waiting;
+  over.addEventListener("click", ({ clientX }) => {
+    clearTimeout(waiting);
+    const left = clientX - over.getBoundingClientRect().left;
+    waiting = setTimeout(() => once(left), CLICK_MS);
+  });
+  over.addEventListener("dblclick", () => {
+    clearTimeout(waiting);
+    twice();
+  });
+}
+
+/**
+ * A chart by keys: arrows move its cursor, with Shift they pick a part, Enter takes it, Escape leaves it.
+ * @param {Plot} plot
+ * @param {(left: number, right: number) => void} [take] what is done with a part, in pixels
+ */
+export function cursorKeys(plot, take) {
+  const place = plot.root.parentElement;
+  if (!place) return;
+  let from = 0;
+  /** @param {number} left */
+  const moveTo = (left) => {
+    const at = Math.max(0, Math.min(plot.over.clientWidth, left));
+    // uPlot's types lack the third: that charts with the same cursor hear of it.
+    const setCursor = /** @type {(at: object, fire: boolean, tell: boolean) => void} */ (plot.setCursor);
+    setCursor({ left: at, top: plot.over.clientHeight / 2 }, true, true);
+    return at;
+  };
+  const leave = () => {
+    keyed.delete(plot);
+    plot.setSelect(NOTHING, false);
+  };
+  /** @param {KeyboardEvent} event */
+  const onKey = (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const { clientWidth: width, clientHeight: height } = plot.over;
+    const left = Math.max(0, plot.cursor.left ?? 0);
+    const step = { ArrowLeft: -width / 100, ArrowRight: width / 100, Home: -width, End: width }[event.key];
+    if (step !== undefined) {
+      if (event.shiftKey && take && !keyed.has(plot)) {
+        keyed.add(plot);
+        from = left;
+      } else if (!event.shiftKey) leave();
+      const at = moveTo(left + step);
+      if (keyed.has(plot)) {
+        plot.setSelect({ left: Math.min(from, at), top: 0, width: Math.abs(at - from), height }, false);
+      }
+    } else if (event.key === "Enter" && keyed.has(plot)) {
+      const { left: first, width: wide } = plot.select;
+      leave();
+      if (wide >= 1) take?.(first, first + wide);
+    } else if (event.key === "Escape" && keyed.has(plot)) leave();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  place.tabIndex = 0;
+  place.addEventListener("keydown", onKey);
+}
+
+/**
+ * Ctrl and wheel zoom around the pointer, Shift and wheel, or a sideways one, move; the wheel alone scrolls the page.
+ * @param {Plot} plot
+ * @param {(left: number, right: number) => void} take
+ */
+function wheel({ over }, take) {
+  over.addEventListener(
+    "wheel",
+    (event) => {
+      const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+      const zooms = event.ctrlKey || event.metaKey;
+      if (!zooms && Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY)) return;
+      event.preventDefault();
+      const { left, width } = over.getBoundingClientRect();
+      const [first, last] = zooms
+        ? zoomed(event.clientX - left, width, event.deltaY > 0 ? 1.25 : 0.8)
+        : [0, width].map((at) => at + Math.sign(sideways) * width * 0.1);
+      take(first, last);
+    },
+    { passive: false },
+  );
+}
+
+/**
+ * What of a width is seen after zooming by a factor around a point, in pixels of before.
+ * @param {number} at
+ * @param {number} width
+ * @param {number} factor
+ */
+function zoomed(at, width, factor) {
+  return [at - at * factor, at + (width - at) * factor];
 }
 
 /**
@@ -153,9 +269,9 @@ export function marksHook(state) {
     }
     ctx.lineWidth = uPlot.pxRatio;
     for (const { unix_ms: ms, kind } of view.model.notes) {
-      if (kind === "verdict" || kind === "limits") continue;
-      ctx.strokeStyle = colour(MARKS[kind] ?? "--mark");
-      ctx.setLineDash(kind === "event" ? [2 * uPlot.pxRatio, 3 * uPlot.pxRatio] : []);
+      if (UNMARKED.includes(kind)) continue;
+      ctx.strokeStyle = colour(kind in MARKS ? "--ink-2" : "--mark");
+      ctx.setLineDash((MARKS[kind] ?? []).map((length) => length * uPlot.pxRatio));
       const x = Math.round(at(ms)) + 0.5;
       ctx.beginPath();
       ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);

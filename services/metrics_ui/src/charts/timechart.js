@@ -50,13 +50,26 @@ export class TimeChart {
     this.place.plot()?.setData(this.#data);
     this.#legend(this.place.plot()?.cursor.idx);
     const text = this.given.text;
-    this.figure.describe(rows.length > 0 ? summary : "Nothing was measured in this range.", () =>
-      rows.map(({ from, to, values }) => [
-        elapsed((from - view.begin) / 1000),
-        elapsed((to - view.begin) / 1000),
-        ...values.map(text),
-      ]),
+    this.figure.describe(
+      rows.length > 0 ? summary : "Nothing was measured in this range.",
+      () =>
+        rows.map(({ from, to, values }) => [
+          elapsed((from - view.begin) / 1000),
+          elapsed((to - view.begin) / 1000),
+          ...values.map(text),
+        ]),
+      () => this.#raw(),
     );
+  }
+
+  /** Rows in plain numbers; latencies in us. */
+  #raw() {
+    const { lines, log, unit } = this.given;
+    const titles = lines.map(({ title }) => [title, log ? "us" : unit].filter(Boolean).join(", "));
+    return [
+      ["from_unix_ms", "to_unix_ms", ...titles],
+      ...this.#rows.map(({ from, to, values }) => [from, to, ...values]),
+    ];
   }
 
   release() {

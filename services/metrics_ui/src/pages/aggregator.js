@@ -1,8 +1,9 @@
 /** The aggregator about itself: what it took, what was lost on the way, what it costs, and how full its history is. */
 
-import { h, table } from "../dom.js";
-import { NONE, bytes, duration, latency, share, whole } from "../format.js";
+import { h, setText, show, table } from "../dom.js";
+import { NONE, bytes, latency, share, whole } from "../format.js";
 import { apart, keyFigures } from "../parts/figures.js";
+import { newestPush } from "../parts/pushes.js";
 
 /** @import {App} from "../types.js" */
 /** @import {View} from "../view.js" */
@@ -36,6 +37,7 @@ export class AggregatorPage {
       "series",
       "history",
     ]);
+    this.about = h("p.about");
     this.costs = table({
       caption: "What a push takes, since the aggregator started",
       columns: [{ title: "" }, ...COST_COLUMNS.map((name) => ({ title: name, numeric: true }))],
@@ -60,6 +62,7 @@ export class AggregatorPage {
     this.element = h(
       "div",
       {},
+      this.about,
       this.figures.element,
       h(
         "div.grid",
@@ -75,10 +78,15 @@ export class AggregatorPage {
   update(view) {
     const { model } = view;
     const own = model.aggregator;
+    // Of a run that is read from its log, the counts are of another process: this one took nothing.
+    const took = own.pushes > 0 || model.sources.every(({ pushes }) => pushes === 0);
+    setText(this.about, took ? "" : "This aggregator only reads the run's log: another one took its pushes.");
     const full = own.history_limit_bytes > 0 ? own.history_bytes / own.history_limit_bytes : null;
     this.figures.set([
-      ...COUNTS.map(([name]) => ({ value: whole(own[name]) })),
-      { ...apart(own.lag_seconds >= 0 ? latency(own.lag_seconds * 1e6) : NONE), sub: "behind the pushes" },
+      ...COUNTS.map(([name]) => (took ? { value: whole(own[name]) } : null)),
+      took
+        ? { ...apart(own.lag_seconds >= 0 ? latency(own.lag_seconds * 1e6) : NONE), sub: "behind the pushes" }
+        : null,
       { ...apart(bytes(own.memory_bytes)), sub: "resident" },
       { value: whole(own.clients), sub: "of at most 100" },
       { value: whole(own.series), sub: `${whole(own.series_evicted)} forgotten` },
@@ -88,6 +96,7 @@ export class AggregatorPage {
       },
     ]);
     const known = COST_COLUMNS.map((column) => COSTS.map(([name]) => own[`${name}_us_${column}`]));
+    show(this.costs.element, took);
     this.costs.setRows(COSTS.map(([, title], at) => [title, ...known.map((values) => latency(values[at]))]));
     this.sources.setRows(
       model.sources.map((source) => [
@@ -96,7 +105,7 @@ export class AggregatorPage {
         whole(source.duplicates),
         whole(source.missing),
         whole(source.pushes_dropped),
-        `${duration(Math.max(0, model.nowMs - source.end_unix_ms))} ago`,
+        newestPush(source, view),
         source.clock_error_us >= 0 ? `±${latency(source.clock_error_us)}` : "unknown",
         source.clock_synchronised ? "yes" : "no",
       ]),

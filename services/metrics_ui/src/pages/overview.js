@@ -4,11 +4,9 @@ import { CurveChart } from "../charts/curve.js";
 import { TimeChart } from "../charts/timechart.js";
 import { h, setText, show, table } from "../dom.js";
 import { lagBins, lagPoints } from "../facts.js";
-import { axisLatency, axisNumber, clockTime, counted, elapsed, latency, percentName, rate, whole } from "../format.js";
-import { PERCENTS } from "../hdr.js";
-import { apart, keyFigures } from "../parts/figures.js";
+import { axisLatency, axisNumber, clockTime, counted, elapsed, latency, rate, whole } from "../format.js";
 import { Findings } from "../parts/findings.js";
-import { fillResultTable, latencyTable, percentileFigure, shownOr } from "../parts/latencies.js";
+import { fillResultTable, latencyTable, shownOr } from "../parts/latencies.js";
 import {
   PERCENT_LINES,
   percentileOverall,
@@ -19,16 +17,16 @@ import {
   rateRows,
   rateSummary,
 } from "../parts/lines.js";
+import { SlowSeconds } from "../parts/slow.js";
+import { Tiles } from "../parts/tiles.js";
+import { Why } from "../parts/why.js";
 import { ALERTS, COMMITTED, DUE, END_TO_END, FAILED, PROCESSED, SEND_LAG, SENT, SERVICE, metric } from "../steps.js";
-import { View } from "../view.js";
 import { countedHow, inWordsOf } from "../words.js";
 
 /** @import {LagPoint} from "../facts.js" */
-/** @import {Hist} from "../hdr.js" */
 /** @import {Actions, App} from "../types.js" */
-/** @import {Selector} from "../view.js" */
+/** @import {Selector, View} from "../view.js" */
 
-const NOW_MS = 10_000;
 const THROUGHPUT = [
   { title: "offered", of: SENT },
   { title: "processed", of: PROCESSED },
@@ -62,14 +60,9 @@ export class OverviewPage {
   constructor(app) {
     this.app = app;
     const { actions } = app;
-    this.figures = keyFigures([
-      "messages offered",
-      "processed",
-      inWordsOf(app.model, "alerts"),
-      "lag",
-      ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
-      "max",
-    ]);
+    this.why = new Why();
+    this.tiles = new Tiles(app.model);
+    this.slow = new SlowSeconds(app.model, actions);
     this.over = new TimeChart({
       title: "Latency, intended send to receipt",
       unit: "log scale",
@@ -117,18 +110,23 @@ export class OverviewPage {
     this.element = h(
       "div",
       {},
-      this.figures.element,
+      this.why.element,
+      this.tiles.element,
       this.about,
       h(
         "div.grid",
         {},
-        h("div.wide", {}, this.over.element),
-        this.findings.element,
+        h("div.widest", {}, this.slow.map),
+        h("div.beside", {}, this.slow.worst.element, this.findings.element),
+        h("div.curve", {}, this.curve.element),
+        h("div.over", {}, this.over.element),
+        h("div.full", {}, this.slow.orders),
+        h("div.full", {}, this.slow.where),
+        ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
         h("div.full", {}, this.triple.element),
         this.result,
-        ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
-        h("div.half", {}, this.curve.element),
-        h("div.half", {}, this.counts.element, this.notes.element),
+        h("div.half", {}, this.counts.element),
+        h("div.half", {}, this.notes.element),
       ),
     );
   }
@@ -137,7 +135,11 @@ export class OverviewPage {
   update(view) {
     const hist = view.hist(END_TO_END);
     const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
-    this.#figures(view, hist, points.at(-1));
+    const { choice } = this.app.route;
+    const { live } = view.model;
+    this.why.update(view.history, { live, result: view.history.result });
+    this.tiles.update(view, hist, points.at(-1)?.value ?? null);
+    this.slow.update(view, view.history.result, choice.kind === "fixed" ? choice : null);
     setText(this.about, inWordsOf(view.history, aboutLatencies(view)));
     const bins = view.histBins({ name: END_TO_END.name });
     this.over.update(view, percentileRows(bins), percentileOverall(hist, view), percentileSummary(view, bins));
@@ -177,46 +179,27 @@ export class OverviewPage {
       ]),
     );
     this.notes.setRows(
-      view.model.notes.map(({ unix_ms: ms, kind, name, text }) => [
-        elapsed((ms - view.begin) / 1000),
-        clockTime(ms),
-        kind === "phase" ? name : `${kind}: ${name}`,
-        kind === "limits" ? inWordsOf(view.history, text) : text,
-      ]),
+      view.model.notes
+        .filter(({ kind, unix_ms: ms }) => {
+          return kind !== "result" && (choice.kind !== "fixed" || (ms >= view.range.from && ms < view.range.to));
+        })
+        .map(({ unix_ms: ms, kind, name, text }) => [
+          elapsed((ms - view.begin) / 1000),
+          clockTime(ms),
+          kind === "phase" ? name : `${kind}: ${name}`,
+          kind === "limits" ? inWordsOf(view.history, text) : text,
+        ]),
     );
     this.findings.update(view);
   }
 
-  release() {
-    for (const chart of [this.over, this.rates, this.alerts, this.lag, this.curve]) chart.release();
+  /** The next of the worst seconds, or the one before. @param {number} direction */
+  next(direction) {
+    this.slow.worst.move(direction);
   }
 
-  /** @param {View} view @param {Hist} hist @param {LagPoint} [lag] */
-  #figures(view, hist, lag) {
-    const { model, span } = view;
-    const now = model.live
-      ? new View(model, { from: Math.max(span.from, span.to - NOW_MS), to: span.to, whole: false }, span)
-      : null;
-    const rates = [SENT, PROCESSED, ALERTS].map((of) => ({
-      value: rate(view.rate(of)),
-      unit: "/s",
-      sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`,
-    }));
-    const sentRate = view.rate(SENT) ?? 0;
-    const of = `${view.judged ? "result, " : ""}of ${counted(hist.count, "sample")}`;
-    const latencies = PERCENTS.map((percent, at) =>
-      percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min),
-    );
-    this.figures.set([
-      ...rates,
-      {
-        value: whole(lag?.value),
-        unit: "messages",
-        sub: lag && sentRate > 0 ? `${(lag.value / sentRate).toFixed(2)} s of load` : "",
-      },
-      ...latencies,
-      { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: "" },
-    ]);
+  release() {
+    for (const part of [this.slow, this.over, this.rates, this.alerts, this.lag, this.curve]) part.release();
   }
 }
 

@@ -2,10 +2,11 @@
 
 import { TimeChart } from "../charts/timechart.js";
 import { h, table } from "../dom.js";
-import { BYTE_STEPS, NONE, axisNumber, bytes, duration, fixed, latency, whole } from "../format.js";
+import { BYTE_STEPS, NONE, axisNumber, bytes, fixed, latency, whole } from "../format.js";
 import { Detail } from "../parts/detail.js";
 import { latencyTable } from "../parts/latencies.js";
 import { gaugeRows, rateLines, rateOverall, rateRows } from "../parts/lines.js";
+import { newestPush } from "../parts/pushes.js";
 import { tabs } from "../parts/tabs.js";
 import {
   ALERTS,
@@ -234,7 +235,7 @@ function row(view, app, source) {
     cpu !== null && count > 0 ? fixed((cpu * 1e6) / count, 2) : NONE,
     bytes(view.gauge({ name: MEMORY.name, labels: own })),
     whole(epochs.length || null),
-    newest ? `${duration(Math.max(0, view.model.nowMs - newest.end_unix_ms))} ago` : NONE,
+    newest ? newestPush(newest, view) : NONE,
     newest && newest.clock_error_us >= 0 ? `±${latency(newest.clock_error_us)}` : "unknown",
   ];
 }

@@ -3,6 +3,7 @@
 import { h, setAttribute, setText, show } from "../dom.js";
 import { dateTime, duration } from "../format.js";
 import { theme } from "../theme.js";
+import { hasNoObjective } from "./document.js";
 
 const TITLES = {
   overview: "Overview",
@@ -28,6 +29,7 @@ export class Bar {
     this.title = h("span.title");
     this.runId = h("span.runid");
     this.verdict = h("span.verdict");
+    this.objective = h("span.sub", {}, "no objective set");
     this.export = h("a.button", { download: "" }, "export");
     this.theme = h("button.quiet", { type: "button", on: { click: () => app.toggleTheme() } });
     this.tables = h(
@@ -45,7 +47,7 @@ export class Bar {
       { type: "button", title: "Keys and how to read this (?)", "aria-label": "Help", on: { click: () => app.help() } },
       "?",
     );
-    this.run = h("div.run", {}, this.title, this.runId, this.verdict, this.state, this.export);
+    this.run = h("div.run", {}, this.title, this.runId, this.verdict, this.objective, this.state, this.export);
     this.element = h(
       "header.bar",
       {},
@@ -82,6 +84,7 @@ export class Bar {
     setText(this.verdict, model?.outcome || "not judged yet");
     this.verdict.dataset.verdict = model?.verdict ?? "";
     show(this.verdict, Boolean(model));
+    show(this.objective, Boolean(model?.result && hasNoObjective(model.result)));
     show(this.export, Boolean(model) && feed.served && !feed.fromFile);
     if (model) setAttribute(this.export, "href", `api/v1/runs/${encodeURIComponent(model.runId)}/export`);
     const state = stateOf(feed);

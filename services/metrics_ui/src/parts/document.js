@@ -19,7 +19,7 @@ export function head({ result, outcome }) {
     "header.report-head",
     {},
     h("div.tools", {}, tables, themes),
-    h("h1", {}, `${result.workload} `, verdict),
+    h("h1", {}, `${result.workload} `, verdict, hasNoObjective(result) && h("span.sub", {}, " no objective set")),
     h(
       "p.sub",
       {},
@@ -36,6 +36,11 @@ export function head({ result, outcome }) {
   );
 }
 
+/** Whether a run passed that had no objective to meet. @param {ResultData} result */
+export function hasNoObjective({ verdict, verdicts: given }) {
+  return verdict === "passed" && given?.objectives?.evidence.length === 0;
+}
+
 /** The three verdicts, each with its evidence. @param {ResultData} result @returns {HTMLElement} */
 export function verdicts({ verdicts: given }) {
   /** @param {boolean | null} holds @param {Verdict["evidence"]} evidence */
@@ -46,9 +51,15 @@ export function verdicts({ verdicts: given }) {
     { "aria-label": "Verdicts" },
     Object.entries(given).map(([name, { holds, evidence }]) =>
       h(
-        "div",
-        {},
-        h("h2", {}, `${TITLES[name]}: `, h("b", { "data-holds": String(holds) }, word(holds, evidence))),
+        "details",
+        holds === false ? { open: true } : {},
+        h(
+          "summary",
+          {},
+          h("h2", {}, `${TITLES[name]}: `, h("b", { "data-holds": String(holds) }, word(holds, evidence))),
+          " ",
+          evidence.length > 0 && h("span.sub", {}, heldText(evidence)),
+        ),
         h(
           "ul",
           {},
@@ -59,8 +70,15 @@ export function verdicts({ verdicts: given }) {
   );
 }
 
+/** How many of the checks hold, and of how many that is not known. @param {Verdict["evidence"]} evidence */
+function heldText(evidence) {
+  const unknown = evidence.filter(({ holds }) => holds === null).length;
+  const held = `${evidence.filter(({ holds }) => holds).length} of ${evidence.length} hold`;
+  return unknown > 0 ? `${held}, ${unknown} not known` : held;
+}
+
 /** What was out of the ordinary. @param {ReportData} facts @returns {HTMLElement} */
-export function anomalies({ anomalies: given }) {
+export function anomalies({ anomalies: given = [] }) {
   const lines = given.length > 0 ? given : ["Nothing."];
   return h(
     "section",
@@ -113,14 +131,14 @@ function factText(value) {
  * @param {ReportData} facts
  * @returns {Note[]}
  */
-export function marks({ boundaries, gc }) {
-  return [
-    ...boundaries.map(({ begin_ms: ms, gap_ms: gap }) => ({
+export function marks({ result }) {
+  const events = result.causes?.events ?? [];
+  return events
+    .filter(({ kind }) => kind === "boundary" || kind === "gc")
+    .map(({ kind, begin_unix_ms: ms, duration_ms: length, text: name }) => ({
       unix_ms: ms,
-      kind: "boundary",
-      name: "batch boundary",
-      text: `${gap} ms`,
-    })),
-    ...gc.map(([component, ms, length]) => ({ unix_ms: ms, kind: "gc", name: component, text: `${length} ms` })),
-  ];
+      kind,
+      name,
+      text: `${Math.round(length)} ms`,
+    }));
 }

@@ -1,12 +1,12 @@
 /** A row of key figures: name, figure, unit, and what stands below it. */
 
-import { h, setText } from "../dom.js";
+import { h, setText, show } from "../dom.js";
 
 /** @typedef {{value: string, unit?: string, sub?: string, small?: boolean}} KeyFigure */
 
 /**
  * @param {string[]} names
- * @returns {{element: HTMLElement, set: (values: KeyFigure[]) => void}}
+ * @returns {{element: HTMLElement, set: (values: (KeyFigure | null)[]) => void}} set: a figure that is null is not shown
  */
 export function keyFigures(names) {
   const parts = names.map((name) => ({
@@ -19,7 +19,9 @@ export function keyFigures(names) {
   return {
     element: h("dl.figures", {}, groups),
     set: (values) =>
-      values.forEach(({ value, unit = "", sub = "", small = false }, at) => {
+      values.forEach((figure, at) => {
+        show(groups[at], figure !== null);
+        const { value, unit = "", sub = "", small = false } = figure ?? { value: "" };
         setText(parts[at].value, value);
         setText(parts[at].unit, unit);
         setText(parts[at].sub, sub);

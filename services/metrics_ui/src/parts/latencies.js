@@ -138,6 +138,21 @@ export function resultFigures({ latency_ns: ns, latency_samples: count }, rows, 
   return [...figures, maxFigure(ns.max === null ? null : ns.max / 1000, count)];
 }
 
+/**
+ * The p99 of what met no boundary, as the result has it; null where there are no boundaries.
+ * @param {ResultData} result
+ * @param {string[][]} rows see latencyRows
+ * @param {number} clustersMin
+ * @returns {KeyFigure | null}
+ */
+export function betweenFigure({ boundaries, latency_between_boundaries_ns: between }, rows, clustersMin) {
+  const ns = between?.p99 ?? null;
+  if (!boundaries || ns === null) return null;
+  const text = rows.find(([title]) => title.trim().startsWith("between"))?.[rows[0].indexOf("p99")] ?? "";
+  if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+  return { ...apart(latency(ns / 1000)), sub: "result" };
+}
+
 /** @param {number | null} us @param {number} count */
 function maxFigure(us, count) {
   return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };

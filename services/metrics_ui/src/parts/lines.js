@@ -24,6 +24,10 @@ const RATE_LINES = [
   { colour: "--rate-4", dash: [8, 3, 2, 3], width: 1.5 },
   { colour: "--p9999", dash: [1, 3], width: 2 },
   { colour: "--max", width: 1.5 },
+  { colour: "--rate-1", dash: [3, 2], width: 1.5 },
+  { colour: "--rate-2", dash: [1, 2], width: 2 },
+  { colour: "--rate-3", dash: [9, 3], width: 1.5 },
+  { colour: "--rate-4", dash: [12, 3, 2, 3], width: 1.5 },
 ];
 
 /** Lines for counters, in their order. @param {string[]} titles @returns {Line[]} */

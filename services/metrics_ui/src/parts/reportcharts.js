@@ -1,7 +1,6 @@
 /** The figures and charts of a report, of what was measured or of the part of it that the reader has chosen. */
 
 import { CurveChart } from "../charts/curve.js";
-import { Heatmap } from "../charts/heatmap.js";
 import { TimeChart } from "../charts/timechart.js";
 import { Waterfall } from "../charts/waterfall.js";
 import { h } from "../dom.js";
@@ -9,7 +8,7 @@ import { lagBins, lagPoints } from "../facts.js";
 import { axisLatency, axisNumber, fixed, latency, percentName, rate, share, whole } from "../format.js";
 import { PERCENTS } from "../hdr.js";
 import { keyFigures } from "./figures.js";
-import { latencyTable, rangeFigures, resultFigures, shownOr } from "./latencies.js";
+import { betweenFigure, latencyTable, rangeFigures, resultFigures, shownOr } from "./latencies.js";
 import {
   PERCENT_LINES,
   percentileOverall,
@@ -25,6 +24,7 @@ import { END_TO_END, PROCESSED, SEND_LAG, SENT, SERVICE, STAGES, stageLatency, s
 import { View } from "../view.js";
 import { countedHow, inWordsOf } from "../words.js";
 import { Partitions } from "./partitions.js";
+import { SlowSeconds } from "./slow.js";
 
 /** @import {RunModel} from "../model.js" */
 /** @import {Actions, Part, ReportData} from "../types.js" */
@@ -38,8 +38,6 @@ const TRIPLE = [
   { title: "Actual send to receipt", of: SERVICE },
   { title: "Send lag, all messages", of: SEND_LAG },
 ];
-const COLOURS = ["--p50", "--p99", "--p95", "--p999", "--p9999", "--max"];
-
 /** @typedef {{chart: TimeChart, name: "cpus" | "pressure"}} MachineChart */
 
 export class ReportCharts {
@@ -63,6 +61,7 @@ export class ReportCharts {
     this.key = keyFigures([
       ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
       "max",
+      "p99 between boundaries",
       "achieved",
       "CPU of the job",
       "backlog, most",
@@ -86,7 +85,7 @@ export class ReportCharts {
         { title: "send lag, all", colour: "--p9999", dash: [2, 2], width: 2 },
       ],
     });
-    this.heat = new Heatmap({ title: "Latency over time", actions });
+    this.slow = new SlowSeconds(model, actions);
     this.rates = new TimeChart({
       title: "Throughput",
       unit: "messages/s",
@@ -120,19 +119,23 @@ export class ReportCharts {
       h(
         "p.about.marks-key",
         {},
-        "On the time axes: ",
+        "Charts over time mark ",
         h("i.boundary"),
-        "batch boundaries",
+        "batch boundaries and ",
         h("i.gc"),
-        "collections of the job's and the broker's JVM of 5 ms or more. Drag to look closer, double click for all.",
+        "collections of 5 ms or more. Drag, or Shift and arrows, to look closer; double-click for all of what was measured.",
       ),
       h(
         "div.grid",
         {},
-        h("div.half", {}, this.over.element),
-        h("div.half", {}, this.curve.element),
-        h("div.half", {}, this.heat.element),
-        h("div.half", {}, this.rates.element, this.lag.element),
+        h("div.widest", {}, this.slow.map),
+        h("div.beside", {}, this.slow.worst.element),
+        h("div.curve", {}, this.curve.element),
+        h("div.over", {}, this.over.element),
+        h("div.full", {}, this.slow.orders),
+        h("div.full", {}, this.slow.where),
+        h("div.half", {}, this.rates.element),
+        h("div.half", {}, this.lag.element),
         h("div.full", {}, h("h2", {}, "Where the time goes"), this.waterfall.element, this.waterfall.sum),
         h("div.full", {}, this.triple.element),
         h("div.full", {}, this.partitions.element),
@@ -160,7 +163,7 @@ export class ReportCharts {
     const text = name === "cpus" ? cpusOrNone : shareOrNone;
     const chart = new TimeChart({
       title,
-      lines: lines.map((line, at) => ({ title: line, colour: COLOURS[at % COLOURS.length] })),
+      lines: rateLines(lines),
       tick: name === "cpus" ? axisNumber : share,
       text,
       height: 170,
@@ -181,6 +184,7 @@ export class ReportCharts {
     const { result, latencies, clusters_min: clustersMin } = this.facts;
     this.key.set([
       ...(this.#chosen ? rangeFigures(hist) : resultFigures(result, latencies, clustersMin)),
+      this.#chosen ? null : betweenFigure(result, latencies, clustersMin),
       { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
       { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
       { value: whole(result.backlog.messages_max), unit: "messages", sub: "" },
@@ -199,7 +203,7 @@ export class ReportCharts {
     );
     const bins = view.histBins({ name: END_TO_END.name });
     this.over.update(view, percentileRows(bins), percentileOverall(hist, judged), percentileSummary(view, bins));
-    this.heat.update(view, bins, `${whole(hist.count)} samples; the darker, the more of them`);
+    this.slow.update(view, result, this.#chosen);
   }
 
   /** @param {View} view */

@@ -1,6 +1,7 @@
 """What a launch does around a run: notes, the metrics page, and the end of all processes, in this order."""
 
 import io
+import json
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -32,6 +33,7 @@ ADDRESSES = Addresses("b", "s", "r", "j", "127.0.0.1:5", "http://127.0.0.1:6")
 
 
 class FakeResult:
+    run_id = "20260101-120000-quick"
     verdict = Verdict.VOID
     cause = Cause.RIG
     outcome = "void (rig)"
@@ -52,6 +54,9 @@ class FakeResult:
             "evidence": [{"check": "rate", "holds": None, "text": "no rate was achieved", "cause": "system"}]
         },
     }
+
+    def to_json(self) -> str:
+        return json.dumps({"verdict": self.verdict.value})
 
 
 class Story:
@@ -114,6 +119,10 @@ class Story:
                 tell(f"{kind}: {name}" + (f", {limits.late_us / 1000:g} ms" if limits else ""))
 
             def tell(self, note: NoteRequest) -> None:
+                if note.kind == "result":
+                    check_note(note)
+                    tell(f"result: {json.loads(note.text)['verdict']}")
+                    return
                 failed = [(each.check, each.text, each.cause) for each in note.judgement.failed]
                 tell(f"{note.kind}: {note.judgement.outcome} ({note.text}), failed {failed}")
                 assert (note.name, note.judgement.cause) == ("void", "rig")
@@ -170,6 +179,7 @@ def test_page_has_all_that_was_pushed_and_the_verdict(tmp_path: Path, monkeypatc
         "phase: measuring",
         "logs captured",
         "others stopped",
+        "result: void",
         "verdict: void (rig) (the generator was late; the run was interrupted), "
         "failed [('late_generator', 'the generator was late', 'rig')]",
         "notes closed",

@@ -123,7 +123,8 @@ class Watching:
 
     async def watch(self, last_event_id: int | None = None, query: str = "") -> Client:
         client = Client()
-        headers = [(b"last-event-id", str(last_event_id).encode())] if last_event_id is not None else []
+        headers = [(b"accept-encoding", b"gzip")]  # a stream is not compressed: what is held back comes too late
+        headers += [(b"last-event-id", str(last_event_id).encode())] if last_event_id is not None else []
         scope: dict[str, Any] = {
             "type": "http",
             "method": "GET",
@@ -211,6 +212,8 @@ def test_data_have_what_the_run_is_judged_by_and_what_it_came_to(tmp_path: Path)
         ("limits", {"limits": RunLimits(late_share_max=1.5)}, "late_share_max=1.5; use a share from 0 to 1"),
         ("limits", {"limits": RunLimits(rate_share_min=float("nan"))}, "rate_share_min=nan; use a share from 0 to 1"),
         ("limits", {"limits": RunLimits(latency_us_max={"p98": 1})}, "latency_us_max has 'p98'; use p50, p95"),
+        ("event", {"text": "x" * 2_001}, "text has 2001 characters"),
+        ("result", {"text": "x" * 1_000_001}, "text has 1000001 characters"),
         ("phase", {"judgement": Judgement()}, "a note of the kind phase has a judgement; only a verdict has one"),
         ("verdict", {"judgement": Judgement(failed=[FailedCheck()] * 101)}, "101 failed checks; send at most 100"),
         ("verdict", {"judgement": Judgement(failed=[FailedCheck(text="x" * 2001)])}, "text has 2001 characters"),
@@ -227,6 +230,27 @@ def test_note_that_makes_no_sense_is_refused(rig: Rig, kind: str, parts: dict[st
         rig.note(kind, "a name", **parts)
 
     assert rig.store.refused == 1
+
+
+def test_a_result_is_noted_whole(rig: Rig) -> None:
+    document = json.dumps({"causes": {"events": ["boundary"] * 50_000}})
+
+    rig.note("result", "passed", document)
+    rig.push(5)
+
+    assert rig.data()["notes"][0]["text"] == document
+    assert rig.store.refused == 0
+
+
+def test_answers_are_compressed_for_who_takes_that(rig: Rig) -> None:
+    rig.note("result", "passed", "x" * 100_000)
+    rig.push(5)
+    packed, plain = (rig.get("/api/v1/runs/r1/data", **{"accept-encoding": name}) for name in ("gzip", "identity"))
+
+    assert packed.json()["notes"] == plain.json()["notes"]
+    assert (packed.headers["content-encoding"], "content-encoding" in plain.headers) == ("gzip", False)
+    assert int(packed.headers["content-length"]) * 20 < int(plain.headers["content-length"])
+    assert packed.headers["content-security-policy"] == plain.headers["content-security-policy"]
 
 
 def test_data_have_every_interval_and_the_total(rig: Rig) -> None:

@@ -30,7 +30,7 @@ from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.plan.workload import Workload, in_words, run_limits
 from market_spread.controller.run_folder import Manifest, RunFolder, State, gather_logs, locked, new_run_folder
 from market_spread.controller.session.capture import Capture, finish
-from market_spread.controller.session.metrics_page import RunNotes, export_page, show_page, verdict_note, with_notes
+from market_spread.controller.session.metrics_page import RunNotes, end_notes, export_page, show_page, with_notes
 from market_spread.controller.session.run import Run
 from market_spread.controller.session.system_run import SystemRun
 from market_spread.controller.views.output import print_result
@@ -210,7 +210,8 @@ def launch(
             capture.ending(observed)
             environment.stop_all_but_aggregator()
             result = finish(folder, plan, observed, state=capture.state)
-            notes.tell(verdict_note(run_id, plan, observed, result, unix_ns=clock.unix_ns()))
+            for note in end_notes(plan, observed, result, unix_ns=clock.unix_ns()):
+                notes.tell(note)
             notes.close()
             if keep_input:
                 write_input(folder.path, run.plan, observed)
@@ -294,8 +295,8 @@ def judge_again(
         result = finish(folder, plan, observed, state=state)
         (print_result or partial(console.print, highlight=False))(result_table(result))
         console.print()
-        verdict = verdict_note(folder.run_id, plan, observed, result, unix_ns=clock.unix_ns())
-        show_page(lambda: with_notes(folder, [verdict], clock=clock), console)
+        ending = end_notes(plan, observed, result, unix_ns=clock.unix_ns())
+        show_page(lambda: with_notes(folder, ending, clock=clock), console)
         path = write_report(folder, result, clock=clock)
         console.print(f"[dim]{path}[/dim]", soft_wrap=True, highlight=False)
         state.enter(State.DONE)

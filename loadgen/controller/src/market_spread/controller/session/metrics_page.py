@@ -140,6 +140,13 @@ class RunNotes:
         return True
 
 
+def end_notes(plan: RunPlan, observed: Observed, result: Result, *, unix_ns: int) -> list[NoteRequest]:
+    """The result whole, so that the page has it wherever it is opened, and then the verdict."""
+    verdict = verdict_note(result.run_id, plan, observed, result, unix_ns=unix_ns)
+    name, text = verdict.name, result.to_json()
+    return [NoteRequest(run_id=result.run_id, unix_ns=unix_ns, kind="result", name=name, text=text), verdict]
+
+
 def verdict_note(run_id: str, plan: RunPlan, observed: Observed, result: Result, *, unix_ns: int) -> NoteRequest:
     """What the run came to, said at that time: why, with what its result shows of its latencies."""
     evidence = {each["check"]: each for of in result.verdicts.values() for each in of["evidence"]}

@@ -49,7 +49,6 @@ def write_report(folder: RunFolder, result: Result, *, clock: Clock) -> Path:
     """
     timeline = Timeline.read(folder.timeline)
     components = sorted({component for component, name in timeline.names if name == "cpus"} - {"machine"})
-    events = result.causes.events if result.causes else ()
     facts = {
         "result": json.loads(result.to_json()),
         "outcome": result.outcome,
@@ -57,10 +56,6 @@ def write_report(folder: RunFolder, result: Result, *, clock: Clock) -> Path:
         "latencies": [LATENCY_HEAD, *latency_rows(result, decimals=2)],
         "clusters_min": CLUSTERS_MIN,
         "anomalies": anomalies(result),
-        "boundaries": [
-            {"begin_ms": it.begin_unix_ms, "gap_ms": round(it.duration_ms)} for it in events if it.kind == "boundary"
-        ],
-        "gc": [(it.text, it.begin_unix_ms, round(it.duration_ms, 1)) for it in events if it.kind == "gc"],
         "charts": {
             "cpus": _chart(timeline, {"machine": ("machine", "cpus"), **{name: (name, "cpus") for name in components}}),
             "pressure": _chart(timeline, {title: ("machine", name) for title, name in _PRESSURE.items()}),

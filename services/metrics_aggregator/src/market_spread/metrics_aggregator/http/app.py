@@ -9,6 +9,7 @@ from operator import itemgetter
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
@@ -70,7 +71,7 @@ def web_app(
         ],
         exception_handlers=dict.fromkeys((UsageError, HTTPException, Exception), _error),
     )
-    return guarded(app, hosts or Hosts("0.0.0.0"))
+    return guarded(GZipMiddleware(app, compresslevel=5), hosts or Hosts("0.0.0.0"))  # event streams stay as they are
 
 
 @dataclass(frozen=True, slots=True)

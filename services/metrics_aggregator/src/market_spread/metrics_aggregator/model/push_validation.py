@@ -20,11 +20,12 @@ from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteReque
 TEXT_CHARACTERS_MAX = 200
 KNOWN_MAX = 20_000
 SENTENCE_CHARACTERS_MAX = 2_000
+RESULT_CHARACTERS_MAX = 1_000_000
 FAILED_MAX = 100
 ROWS_MAX = 100
 # The percentiles that a limit may be on, by name, as quantiles.
 QUANTILES = {**{f"p{percent:g}": f"{round(percent / 100, 6):g}" for percent in PERCENTILES}, "max": "1"}
-NoteKind = Literal["title", "limits", "system", "phase", "verdict", "event"]
+NoteKind = Literal["title", "limits", "system", "phase", "result", "verdict", "event"]
 KINDS = get_args(NoteKind)
 NoteKey = tuple[int, str, str]
 _LARGEST = sys.float_info.max
@@ -101,7 +102,7 @@ def check_note(request: NoteRequest) -> None:
     if not request.name:
         raise UsageError(f"the {request.kind} of a note is empty; give it a name")
     check_text("name", request.name)
-    check_text("text", request.text, SENTENCE_CHARACTERS_MAX)
+    check_text("text", request.text, RESULT_CHARACTERS_MAX if request.kind == "result" else SENTENCE_CHARACTERS_MAX)
     if request.HasField("limits") != (request.kind == "limits"):
         raise UsageError(f"a note of the kind {request.kind} has limits if and only if it is of the kind limits")
     _check_limits(request.limits)

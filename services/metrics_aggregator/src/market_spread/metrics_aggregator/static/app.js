@@ -87,236 +87,21 @@
     setAttribute(link, "href", href);
   }
 
-  // src/charts/figure.js
-  var TABLE_ROWS_MAX = 2e3;
-  var figures = /* @__PURE__ */ new Set();
-  var allTables = false;
-  var numbered = 0;
-  function toggleAllTables() {
-    allTables = !allTables;
-    for (const figure2 of figures) figure2.showTable(allTables);
-    return allTables;
+  // src/save.js
+  function save(name, blob) {
+    const url = URL.createObjectURL(blob);
+    const link = h("a", { href: url, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 1e4);
   }
-  var Figure = class {
-    /** @type {() => Cell[][]} */
-    #rows = () => [];
-    /** @type {Table} */
-    #table;
-    /**
-     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string}[]}} given
-     *   about: what there is to know to read it; columns: of the table twin, all of them numbers.
-     */
-    constructor({ title, unit = "", about = "", columns }) {
-      numbered += 1;
-      const id = `figure-${numbered}`;
-      this.title = title;
-      this.plot = h("div.plot", { role: "img", "aria-label": title });
-      this.when = h("b");
-      this.clock = h("span");
-      this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
-      this.summary = h("p.summary", { id: `${id}-summary` });
-      this.toggle = h(
-        "button.quiet",
-        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
-        "table"
-      );
-      setAttribute(this.toggle, "aria-label", `${title} as a table`);
-      this.#table = table({
-        caption: `${title}${unit ? `, ${unit}` : ""}`,
-        columns: columns.map((column) => ({ numeric: true, ...column })),
-        quiet: true
-      });
-      this.twin = h("div.twin", { hidden: true }, this.#table.element);
-      this.element = h(
-        "figure.chart",
-        { "aria-labelledby": id },
-        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.toggle),
-        this.legend,
-        this.plot,
-        this.twin,
-        this.summary,
-        about && h("p.about", {}, about)
-      );
-      this.tabled = false;
-      figures.add(this);
-      if (allTables) this.showTable(true);
-    }
-    /**
-     * A line in the legend, with a place for its value below its name.
-     * @param {Line} line
-     * @returns {HTMLElement} the place
-     */
-    addKey(line) {
-      const value = h("b");
-      this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
-      return value;
-    }
-    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
-    setWhen(when, clock = "") {
-      setText(this.when, when);
-      setText(this.clock, clock);
-    }
-    /**
-     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
-     * @param {string} text
-     * @param {() => Cell[][]} rows
-     */
-    describe(text, rows) {
-      setText(this.summary, text);
-      setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
-      this.#rows = rows;
-      if (this.tabled) this.#fill();
-    }
-    /** Put the unit of the twin's columns. @param {string[]} units */
-    setUnits(units) {
-      this.#table.setUnits(units);
-    }
-    /** The table instead of the chart, or the chart again. @param {boolean} shown */
-    showTable(shown2) {
-      this.tabled = shown2;
-      show(this.twin, shown2);
-      show(this.plot, !shown2);
-      setAttribute(this.toggle, "aria-pressed", shown2);
-      setText(this.toggle, shown2 ? "chart" : "table");
-      if (shown2) this.#fill();
-    }
-    /** No longer among those that `toggleAllTables` reaches. */
-    release() {
-      figures.delete(this);
-    }
-    #fill() {
-      const rows = this.#rows();
-      this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
-    }
-  };
-  function swatch({ colour: colour2, dash = [], width = 1.5 }) {
-    const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
-    line.style.setProperty("stroke", `var(${colour2})`);
-    return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+  function saveText(name, text, type = "text/plain") {
+    save(name, new Blob([text], { type: `${type};charset=utf-8` }));
   }
-
-  // src/drops.js
-  function takeDrops(open) {
-    const mark = (over) => document.body.classList.toggle("dropping", over);
-    addEventListener("dragover", (event) => {
-      event.preventDefault();
-      mark(true);
-    });
-    addEventListener("dragleave", (event) => mark(event.relatedTarget !== null));
-    addEventListener("drop", (event) => {
-      event.preventDefault();
-      mark(false);
-      const file = event.dataTransfer?.files[0];
-      if (file) open(file);
-    });
+  function fileName(title, extension) {
+    return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "")}.${extension}`;
   }
-
-  // src/stream.js
-  var LINE_MAX = 64 * 1024 * 1024;
-  function eventReader() {
-    let rest = "";
-    let fields = { id: "", event: "", data: [] };
-    return (piece) => {
-      const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
-      rest = lines.pop() ?? "";
-      if (rest.length > LINE_MAX) throw new RangeError("an event of the stream is longer than 64 MiB");
-      const events = [];
-      for (const line of lines) {
-        if (line === "") {
-          if (fields.data.length > 0) {
-            events.push({ id: fields.id, event: fields.event || "message", data: fields.data.join("\n") });
-          }
-          fields = { id: fields.id, event: "", data: [] };
-        } else if (!line.startsWith(":")) {
-          take(line, fields);
-        }
-      }
-      return events;
-    };
-  }
-  function take(line, fields) {
-    const colon = line.indexOf(":");
-    const name = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-    if (name === "data") fields.data.push(value);
-    else if (name === "event" || name === "id") fields[name] = value;
-  }
-
-  // src/live.js
-  var BACKOFF_MS = [500, 1e3, 2e3, 5e3, 1e4];
-  var DEAD_MS = 35e3;
-  var LiveStream = class {
-    /** @type {AbortController | null} */
-    #aborter = null;
-    #failures = 0;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    #timer;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    #watchdog;
-    #closed = false;
-    /**
-     * @param {{url: string, lastId: () => number, onEvent: (event: TickData) => void, onReset: () => Promise<void>,
-     *          onState: (state: LinkState, retryMs: number) => void}} given
-     *   lastId: the newest tick that is known; onReset: everything must be loaded again, then the stream goes on.
-     */
-    constructor(given) {
-      this.given = given;
-    }
-    /** Connect, and stay connected until `close`. */
-    start() {
-      if (this.#closed) return;
-      this.given.onState("connecting", 0);
-      this.#read().then(
-        () => this.#again(),
-        () => this.#again()
-      );
-    }
-    /** End it; nothing is called after this. */
-    close() {
-      this.#closed = true;
-      clearTimeout(this.#timer);
-      clearTimeout(this.#watchdog);
-      this.#aborter?.abort();
-    }
-    async #read() {
-      const aborter = new AbortController();
-      this.#aborter = aborter;
-      this.#alive();
-      const headers = { accept: "text/event-stream", "last-event-id": String(this.given.lastId()) };
-      const answer = await fetch(this.given.url, { headers, cache: "no-store", signal: aborter.signal });
-      if (!answer.ok || !answer.body) throw new Error(`the stream answered ${answer.status}`);
-      if (this.#closed) return;
-      this.#failures = 0;
-      this.given.onState("open", 0);
-      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-      const parse = eventReader();
-      for (; ; ) {
-        const { done, value } = await reader.read();
-        if (done || this.#closed) return;
-        this.#alive();
-        for (const event of parse(value)) {
-          if (event.event === "reset") {
-            aborter.abort();
-            await this.given.onReset();
-            return;
-          }
-          if (event.event === "data") this.given.onEvent(JSON.parse(event.data));
-        }
-      }
-    }
-    #alive() {
-      clearTimeout(this.#watchdog);
-      this.#watchdog = setTimeout(() => this.#aborter?.abort(), DEAD_MS);
-    }
-    #again() {
-      clearTimeout(this.#watchdog);
-      if (this.#closed) return;
-      const waitMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)];
-      this.#failures += 1;
-      this.given.onState("waiting", waitMs);
-      this.#timer = setTimeout(() => this.start(), waitMs);
-    }
-  };
 
   // src/hdr.js
   var SLOTS = 23552;
@@ -456,9 +241,743 @@
     return values;
   }
 
+  // src/textfiles.js
+  var TICKS_PER_HALF = 5;
+  var US_PER_MS = 1e3;
+  function csvOf(rows) {
+    return rows.map((row3) => `${row3.map(field).join(",")}\r
+`).join("");
+  }
+  function field(value) {
+    if (value === null) return "";
+    if (typeof value === "number") return String(value);
+    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  }
+  function hgrmOf(hist) {
+    const lines = ["       Value     Percentile TotalCount 1/(1-Percentile)", ""];
+    for (const { percent, below } of ticksOf(hist)) {
+      const value = percent === 0 ? hist.minUs : percentile(hist, percent);
+      const part = percent / 100;
+      const columns = [fixed(value / US_PER_MS, 3, 12), fixed(part, 12, 14), String(below).padStart(10)];
+      lines.push([...columns, ...percent < 100 ? [fixed(1 / (1 - part), 2, 14)] : []].join(" "));
+    }
+    const mean = hist.count > 0 ? hist.sumUs / hist.count : 0;
+    lines.push(
+      `#[Mean    = ${fixed(mean / US_PER_MS, 3, 12)}, StdDeviation   = ${fixed(deviationUs(hist, mean) / US_PER_MS, 3, 12)}]`,
+      `#[Max     = ${fixed(hist.maxUs / US_PER_MS, 3, 12)}, Total count    = ${String(hist.count).padStart(12)}]`,
+      `#[Buckets = ${"22".padStart(12)}, SubBuckets     = ${"2048".padStart(12)}]`
+    );
+    return `${lines.join("\n")}
+`;
+  }
+  function ticksOf(hist) {
+    const ticks = [];
+    if (hist.count === 0) return [];
+    for (let percent = 0; ; ) {
+      const value = percent === 0 ? hist.minUs : percentile(hist, percent);
+      const below = countUpTo(hist, value);
+      ticks.push({ percent, below });
+      if (below >= hist.count) break;
+      const halves = Math.floor(Math.log2(100 / (100 - percent))) + 1;
+      percent += 100 / (TICKS_PER_HALF * 2 ** halves);
+    }
+    return [...ticks.filter(({ percent }) => percent < 100), { percent: 100, below: hist.count }];
+  }
+  function countUpTo({ indices, numbers }, us) {
+    let count = 0;
+    for (let at = 0; at < indices.length && lowestValue(indices[at]) <= us; at += 1) count += numbers[at];
+    return count;
+  }
+  function deviationUs({ indices, numbers, count }, mean) {
+    if (count === 0) return 0;
+    let sum3 = 0;
+    indices.forEach((slot, at) => {
+      const median = lowestValue(slot) + Math.floor((highestValue(slot) - lowestValue(slot) + 1) / 2);
+      sum3 += numbers[at] * (median - mean) ** 2;
+    });
+    return Math.sqrt(sum3 / count);
+  }
+  function fixed(value, digits, width) {
+    return value.toFixed(digits).padStart(width);
+  }
+
+  // src/theme.js
+  var KEY = "market-spread-theme";
+  var dark = window.matchMedia("(prefers-color-scheme: dark)");
+  var listeners = /* @__PURE__ */ new Set();
+  var colours = /* @__PURE__ */ new Map();
+  function startTheme() {
+    apply(stored());
+    dark.addEventListener("change", () => apply(stored()));
+  }
+  function theme() {
+    return stored() ?? (dark.matches ? "dark" : "light");
+  }
+  function toggleTheme() {
+    const other = theme() === "dark" ? "light" : "dark";
+    remember(other === (dark.matches ? "dark" : "light") ? null : other);
+    apply(stored());
+  }
+  function onTheme(listener) {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+  function colour(name) {
+    const known = colours.get(name);
+    if (known !== void 0) return known;
+    const found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    colours.set(name, found);
+    return found;
+  }
+  function channels(name) {
+    const hex = colour(name).replace("#", "");
+    return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  }
+  function apply(chosen) {
+    if (chosen) document.documentElement.dataset.theme = chosen;
+    else delete document.documentElement.dataset.theme;
+    colours = /* @__PURE__ */ new Map();
+    for (const listener of listeners) listener();
+  }
+  var unstored = null;
+  function stored() {
+    try {
+      return (
+        /** @type {Theme | null} */
+        localStorage.getItem(KEY)
+      );
+    } catch {
+      return unstored;
+    }
+  }
+  function remember(value) {
+    unstored = value;
+    try {
+      if (value === null) localStorage.removeItem(KEY);
+      else localStorage.setItem(KEY, value);
+    } catch {
+    }
+  }
+
+  // src/format.js
+  var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+  var NONE = "–";
+  var MICRO = { name: "µs", us: 1, digits: 0 };
+  var MILLI = { name: "ms", us: 1e3, digits: 2 };
+  var COARSE = { name: "ms", us: 1e3, digits: 1 };
+  var SECOND = { name: "s", us: 1e6, digits: 2 };
+  function whole(value) {
+    return value === null || value === void 0 || Number.isNaN(value) ? NONE : WHOLE.format(Math.round(value));
+  }
+  function fixed2(value, digits) {
+    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  }
+  function unitFor(valuesUs) {
+    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
+    if (positive.length === 0) return MILLI;
+    const least = Math.min(...positive);
+    const most = Math.max(...positive);
+    if (most < 1e4 && least < 500) return MICRO;
+    if (least >= 1e7) return SECOND;
+    return least >= 1e5 ? COARSE : MILLI;
+  }
+  function inUnit(us, unit) {
+    return us === null || us === void 0 ? NONE : fixed2(us / unit.us, unit.digits);
+  }
+  function latency(us) {
+    if (us === null || us === void 0) return NONE;
+    if (us < 1e3) return `${fixed2(us, us < 10 && us % 1 ? 1 : 0)} µs`;
+    if (us < 1e7) return `${fixed2(us / 1e3, us < 1e4 ? 2 : us < 1e6 ? 1 : 0)} ms`;
+    return `${fixed2(us / 1e6, us < 1e8 ? 2 : 1)} s`;
+  }
+  function axisLatency(us) {
+    if (us < 1e3) return `${+us.toPrecision(3)} µs`;
+    if (us < 1e6) return `${+(us / 1e3).toPrecision(3)} ms`;
+    return `${+(us / 1e6).toPrecision(3)} s`;
+  }
+  function axisNumber(value) {
+    const size = Math.abs(value);
+    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)} G`;
+    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
+    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
+    return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
+  }
+  function rate(perSecond) {
+    if (perSecond === null || perSecond === void 0) return NONE;
+    if (perSecond === 0) return "0";
+    return perSecond < 10 ? fixed2(perSecond, 2) : perSecond < 100 ? fixed2(perSecond, 1) : whole(perSecond);
+  }
+  var BYTE_UNITS = [
+    { name: "GiB", size: 2 ** 30 },
+    { name: "MiB", size: 2 ** 20 },
+    { name: "KiB", size: 2 ** 10 }
+  ];
+  function bytes(value) {
+    if (value === null || value === void 0) return NONE;
+    for (const { name, size } of BYTE_UNITS) {
+      if (Math.abs(value) >= size) {
+        return `${fixed2(value / size, value / size < 10 ? 2 : value / size < 100 ? 1 : 0)} ${name}`;
+      }
+    }
+    return `${whole(value)} B`;
+  }
+  var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
+  function share(value) {
+    return `${fixed2(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
+  }
+  function duration(ms) {
+    const seconds2 = Math.max(0, ms) / 1e3;
+    if (seconds2 < 10) return `${+seconds2.toFixed(1)} s`;
+    if (seconds2 < 60) return `${Math.round(seconds2)} s`;
+    const all = Math.round(seconds2);
+    if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
+    return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
+  }
+  function elapsed(seconds2, digits = 0) {
+    const ticks = Math.round(Math.abs(seconds2) * 10 ** digits);
+    const sign = seconds2 < 0 && ticks > 0 ? "−" : "";
+    const all = Math.floor(ticks / 10 ** digits);
+    const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
+    const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
+    return `${sign}${h2 ? `${h2}:${pad(m)}` : m}:${pad(s)}${rest}`;
+  }
+  function clockTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  }
+  function dateTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(unixMs)}`;
+  }
+  function counted(number, noun, many = `${noun}s`) {
+    return `${whole(number)} ${Math.round(number) === 1 ? noun : many}`;
+  }
+  function percentName(percent) {
+    return `p${percent}`;
+  }
+  function pad(number) {
+    return String(number).padStart(2, "0");
+  }
+
+  // src/phases.js
+  var MEASURING = /measur/;
+  function measuredPart(notes, range) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const at = phases.findIndex(({ name }) => MEASURING.test(name));
+    if (at < 0) return range;
+    const from = Math.max(range.from, phases[at].unix_ms);
+    const to = Math.min(range.to, phases[at + 1]?.unix_ms ?? Infinity);
+    return to - from >= 1e3 ? { from, to } : range;
+  }
+  function warmUp(notes, span) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const measuring = phases.find(({ name }) => MEASURING.test(name));
+    return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
+  }
+
+  // src/charts/plot.js
+  var SYNC_KEY = "time";
+  var UNMARKED = ["verdict", "limits", "result"];
+  var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
+  var CLICK_MS = 250;
+  var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
+  function axisFont(size = 11) {
+    return `${size}px ${colour("--font")}`;
+  }
+  function axis(more) {
+    return {
+      stroke: () => colour("--ink-2"),
+      font: axisFont(),
+      grid: { stroke: () => colour("--grid"), width: 1 },
+      ticks: { show: false },
+      gap: 6,
+      ...more
+    };
+  }
+  function timeAxis() {
+    return axis({
+      size: 26,
+      grid: { show: false },
+      ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
+      space: 64,
+      incrs: STEPS_S,
+      values: (_plot, splits) => splits.map((seconds2) => elapsed(seconds2))
+    });
+  }
+  function latencyAxis() {
+    return axis({
+      size: 58,
+      splits: (_plot, _axis, least, most) => logSplits(least, most),
+      filter: (_plot, splits) => splits,
+      values: (_plot, splits) => splits.map(axisLatency)
+    });
+  }
+  function latencyScale() {
+    return {
+      distr: 3,
+      range: (_plot, least, most) => least > 0 ? [roundLog(least, Math.floor), roundLog(Math.max(most, least * 1.01), Math.ceil)] : [1e3, 1e6]
+    };
+  }
+  var MANTISSAS = [1, 2, 5, 10];
+  function roundLog(value, towards) {
+    const decade = 10 ** Math.floor(Math.log10(value));
+    const steps = MANTISSAS.map((mantissa) => mantissa * decade);
+    const found = towards === Math.floor ? steps.filter((step) => step <= value * 1.000001).at(-1) : steps.find((step) => step >= value * 0.999999);
+    return found ?? null;
+  }
+  function logSplits(least, most) {
+    const decades = Math.log10(most / least);
+    const mantissas = decades > 5 ? [1] : decades > 3 ? [1, 3] : [1, 2, 5];
+    const splits = [];
+    for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
+      splits.push(
+        ...mantissas.map((mantissa) => mantissa * decade).filter((value) => value >= least * 0.9999 && value <= most * 1.0001)
+      );
+    }
+    return splits;
+  }
+  function timeCursor() {
+    return {
+      y: false,
+      sync: { key: SYNC_KEY, setSeries: false, scales: ["x", null] },
+      drag: { x: true, y: false, setScale: false, dist: 4 },
+      points: { size: 5, width: 1 },
+      bind: { dblclick: () => () => null }
+    };
+  }
+  function brushHooks(beginMs, actions) {
+    const msAt = (plot, left) => beginMs() + plot.posToVal(left, "x") * 1e3;
+    return {
+      init: [
+        (plot) => {
+          clicks(plot, (left) => actions.pick?.(msAt(plot, left)), actions.whole);
+          cursorKeys(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+          wheel(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+        }
+      ],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < 4 || keyed.has(plot)) return;
+          plot.setSelect(NOTHING, false);
+          if (plot.over.matches(":hover")) actions.brush(msAt(plot, left), msAt(plot, left + width));
+        }
+      ]
+    };
+  }
+  var NOTHING = { left: 0, top: 0, width: 0, height: 0 };
+  var keyed = /* @__PURE__ */ new WeakSet();
+  function clicks({ over }, once, twice) {
+    let waiting;
+    over.addEventListener("click", ({ clientX }) => {
+      clearTimeout(waiting);
+      const left = clientX - over.getBoundingClientRect().left;
+      waiting = setTimeout(() => once(left), CLICK_MS);
+    });
+    over.addEventListener("dblclick", () => {
+      clearTimeout(waiting);
+      twice();
+    });
+  }
+  function cursorKeys(plot, take2) {
+    const place = plot.root.parentElement;
+    if (!place) return;
+    let from = 0;
+    const moveTo = (left) => {
+      const at = Math.max(0, Math.min(plot.over.clientWidth, left));
+      const setCursor = (
+        /** @type {(at: object, fire: boolean, tell: boolean) => void} */
+        plot.setCursor
+      );
+      setCursor({ left: at, top: plot.over.clientHeight / 2 }, true, true);
+      return at;
+    };
+    const leave = () => {
+      keyed.delete(plot);
+      plot.setSelect(NOTHING, false);
+    };
+    const onKey = (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const { clientWidth: width, clientHeight: height } = plot.over;
+      const left = Math.max(0, plot.cursor.left ?? 0);
+      const step = { ArrowLeft: -width / 100, ArrowRight: width / 100, Home: -width, End: width }[event.key];
+      if (step !== void 0) {
+        if (event.shiftKey && take2 && !keyed.has(plot)) {
+          keyed.add(plot);
+          from = left;
+        } else if (!event.shiftKey) leave();
+        const at = moveTo(left + step);
+        if (keyed.has(plot)) {
+          plot.setSelect({ left: Math.min(from, at), top: 0, width: Math.abs(at - from), height }, false);
+        }
+      } else if (event.key === "Enter" && keyed.has(plot)) {
+        const { left: first, width: wide } = plot.select;
+        leave();
+        if (wide >= 1) take2?.(first, first + wide);
+      } else if (event.key === "Escape" && keyed.has(plot)) leave();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    place.tabIndex = 0;
+    place.addEventListener("keydown", onKey);
+  }
+  function wheel({ over }, take2) {
+    over.addEventListener(
+      "wheel",
+      (event) => {
+        const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+        const zooms = event.ctrlKey || event.metaKey;
+        if (!zooms && Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY)) return;
+        event.preventDefault();
+        const { left, width } = over.getBoundingClientRect();
+        const [first, last] = zooms ? zoomed(event.clientX - left, width, event.deltaY > 0 ? 1.25 : 0.8) : [0, width].map((at) => at + Math.sign(sideways) * width * 0.1);
+        take2(first, last);
+      },
+      { passive: false }
+    );
+  }
+  function zoomed(at, width, factor) {
+    return [at - at * factor, at + (width - at) * factor];
+  }
+  function marksHook(state) {
+    return (plot) => {
+      const { view } = state();
+      if (!view) return;
+      const { ctx, bbox } = plot;
+      const at = (ms) => plot.valToPos((ms - view.begin) / 1e3, "x", true);
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      for (const { from, to } of warmUp(view.model.notes, view.span)) {
+        ctx.fillStyle = colour("--shade");
+        ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
+      }
+      ctx.lineWidth = uPlot.pxRatio;
+      for (const { unix_ms: ms, kind } of view.model.notes) {
+        if (UNMARKED.includes(kind)) continue;
+        ctx.strokeStyle = colour(kind in MARKS ? "--ink-2" : "--mark");
+        ctx.setLineDash((MARKS[kind] ?? []).map((length) => length * uPlot.pxRatio));
+        const x = Math.round(at(ms)) + 0.5;
+        ctx.beginPath();
+        ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+      }
+      ctx.restore();
+    };
+  }
+  function placed(place, height, make) {
+    let plot = null;
+    const fit = () => {
+      const width = Math.floor(place.clientWidth);
+      if (width < 40) return;
+      if (plot === null) plot = make({ width, height });
+      else if (plot.width !== width) plot.setSize({ width, height });
+    };
+    place.style.setProperty("height", `${height}px`);
+    const observer = new ResizeObserver(fit);
+    observer.observe(place);
+    const endTheme = onTheme(() => plot?.redraw(false, true));
+    fit();
+    return {
+      plot: () => plot,
+      release: () => {
+        observer.disconnect();
+        endTheme();
+        plot?.destroy();
+      }
+    };
+  }
+
+  // src/charts/figure.js
+  var TABLE_ROWS_MAX = 2e3;
+  var figures = /* @__PURE__ */ new Set();
+  var allTables = false;
+  var numbered = 0;
+  function toggleAllTables() {
+    allTables = !allTables;
+    for (const figure2 of figures) figure2.showTable(allTables);
+    return allTables;
+  }
+  var Figure = class {
+    /** @type {() => Cell[][]} */
+    #rows = () => [];
+    /** @type {(() => (string | number | null)[][]) | undefined} */
+    #raw;
+    /** @type {Line[]} */
+    #lines = [];
+    /** @type {Table} */
+    #table;
+    /**
+     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
+     *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
+     */
+    constructor({ title, unit = "", about = "", columns }) {
+      numbered += 1;
+      const id = `figure-${numbered}`;
+      this.title = title;
+      this.columns = columns;
+      this.plot = h("div.plot", { role: "img", "aria-label": title });
+      this.when = h("b");
+      this.clock = h("span");
+      this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
+      this.summary = h("p.summary", { id: `${id}-summary` });
+      this.toggle = h("button.quiet", { type: "button", on: { click: () => this.showTable(!this.tabled) } }, "table");
+      setAttribute(this.toggle, "aria-label", `${title} as a table`);
+      this.tools = h("span.tools", {}, this.toggle);
+      this.addTool("csv", "csv", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
+      this.addTool("png", "png", () => this.#picture());
+      this.#table = table({
+        caption: `${title}${unit ? `, ${unit}` : ""}`,
+        columns: columns.map((column) => ({ numeric: true, ...column })),
+        quiet: true
+      });
+      this.twin = h("div.twin", { hidden: true }, this.#table.element);
+      this.element = h(
+        "figure.chart",
+        { "aria-labelledby": id },
+        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.tools),
+        this.legend,
+        this.plot,
+        this.twin,
+        this.summary,
+        about && h("p.about", {}, about)
+      );
+      this.tabled = false;
+      figures.add(this);
+      if (allTables) this.showTable(true);
+    }
+    /**
+     * A line in the legend, with a place for its value below its name.
+     * @param {Line} line
+     * @returns {HTMLElement} the place
+     */
+    addKey(line) {
+      const value = h("b");
+      this.#lines.push(line);
+      this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
+      return value;
+    }
+    /** A file that the chart gives. @param {string} text @param {string} kind in words @param {() => void} click */
+    addTool(text, kind, click) {
+      const button = h("button.quiet", { type: "button", on: { click } }, text);
+      setAttribute(button, "aria-label", `${this.title} as ${kind}`);
+      this.tools.prepend(button);
+    }
+    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
+    setWhen(when, clock = "") {
+      setText(this.when, when);
+      setText(this.clock, clock);
+    }
+    /**
+     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
+     * @param {string} text
+     * @param {() => Cell[][]} rows
+     * @param {() => (string | number | null)[][]} [raw] the same for a CSV file, as plain numbers, with titles first
+     */
+    describe(text, rows, raw) {
+      setText(this.summary, text);
+      setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
+      this.#rows = rows;
+      this.#raw = raw;
+      if (this.tabled) this.#fill();
+    }
+    /** Put the unit of the twin's columns. @param {string[]} units */
+    setUnits(units) {
+      this.#table.setUnits(units);
+    }
+    /** The table instead of the chart, or the chart again. @param {boolean} shown */
+    showTable(shown2) {
+      this.tabled = shown2;
+      show(this.twin, shown2);
+      show(this.plot, !shown2);
+      setText(this.toggle, shown2 ? "chart" : "table");
+      setAttribute(this.toggle, "aria-label", `${this.title} as a ${shown2 ? "chart" : "table"}`);
+      if (shown2) this.#fill();
+    }
+    /** No longer among those that `toggleAllTables` reaches. */
+    release() {
+      figures.delete(this);
+    }
+    #csv() {
+      if (this.#raw) return csvOf(this.#raw());
+      const texts = this.#rows().map((row3) => row3.map((cell) => typeof cell === "string" ? cell : cell.text));
+      return csvOf([this.columns.map(({ title }) => title), ...texts]);
+    }
+    /** The chart as it is drawn, with its title and the names of its lines above it. */
+    #picture() {
+      const canvas = this.plot.querySelector("canvas");
+      const picture = document.createElement("canvas");
+      const ctx = picture.getContext("2d");
+      if (!canvas || !ctx) return;
+      const ratio = window.devicePixelRatio || 1;
+      [picture.width, picture.height] = [canvas.width, canvas.height + 44 * ratio];
+      ctx.fillStyle = colour("--paper");
+      ctx.fillRect(0, 0, picture.width, picture.height);
+      ctx.drawImage(canvas, 0, 44 * ratio);
+      ctx.scale(ratio, ratio);
+      ctx.fillStyle = colour("--ink");
+      ctx.font = `600 ${axisFont(13)}`;
+      ctx.fillText(this.title, 8, 17);
+      ctx.font = axisFont(11);
+      this.#lines.reduce((left, line) => drawnKey(ctx, line, left), 8);
+      picture.toBlob((blob) => blob && save(fileName(this.title, "png"), blob));
+    }
+    #fill() {
+      const rows = this.#rows();
+      this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
+    }
+  };
+  function drawnKey(ctx, { title, colour: name, dash = [], width = 1.5 }, left) {
+    ctx.strokeStyle = colour(name);
+    ctx.lineWidth = width;
+    ctx.setLineDash(dash);
+    ctx.beginPath();
+    ctx.moveTo(left, 32);
+    ctx.lineTo(left + 20, 32);
+    ctx.stroke();
+    ctx.fillText(title, left + 25, 36);
+    return left + 41 + ctx.measureText(title).width;
+  }
+  function swatch({ colour: name, dash = [], width = 1.5 }) {
+    const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
+    line.style.setProperty("stroke", `var(${name})`);
+    return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+  }
+
+  // src/drops.js
+  function takeDrops(open) {
+    const mark = (over) => document.body.classList.toggle("dropping", over);
+    addEventListener("dragover", (event) => {
+      event.preventDefault();
+      mark(true);
+    });
+    addEventListener("dragleave", (event) => mark(event.relatedTarget !== null));
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      mark(false);
+      const file = event.dataTransfer?.files[0];
+      if (file) open(file);
+    });
+  }
+
+  // src/stream.js
+  var LINE_MAX = 64 * 1024 * 1024;
+  function eventReader() {
+    let rest = "";
+    let fields = { id: "", event: "", data: [] };
+    return (piece) => {
+      const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
+      rest = lines.pop() ?? "";
+      if (rest.length > LINE_MAX) throw new RangeError("an event of the stream is longer than 64 MiB");
+      const events = [];
+      for (const line of lines) {
+        if (line === "") {
+          if (fields.data.length > 0) {
+            events.push({ id: fields.id, event: fields.event || "message", data: fields.data.join("\n") });
+          }
+          fields = { id: fields.id, event: "", data: [] };
+        } else if (!line.startsWith(":")) {
+          take(line, fields);
+        }
+      }
+      return events;
+    };
+  }
+  function take(line, fields) {
+    const colon = line.indexOf(":");
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (name === "data") fields.data.push(value);
+    else if (name === "event" || name === "id") fields[name] = value;
+  }
+
+  // src/live.js
+  var BACKOFF_MS = [500, 1e3, 2e3, 5e3, 1e4];
+  var DEAD_MS = 35e3;
+  var LiveStream = class {
+    /** @type {AbortController | null} */
+    #aborter = null;
+    #failures = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #timer;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    #watchdog;
+    #closed = false;
+    /**
+     * @param {{url: string, lastId: () => number, onEvent: (event: TickData) => void, onReset: () => Promise<void>,
+     *          onState: (state: LinkState, retryMs: number) => void}} given
+     *   lastId: the newest tick that is known; onReset: everything must be loaded again, then the stream goes on.
+     */
+    constructor(given) {
+      this.given = given;
+    }
+    /** Connect, and stay connected until `close`. */
+    start() {
+      if (this.#closed) return;
+      this.given.onState("connecting", 0);
+      this.#read().then(
+        () => this.#again(),
+        () => this.#again()
+      );
+    }
+    /** End it; nothing is called after this. */
+    close() {
+      this.#closed = true;
+      clearTimeout(this.#timer);
+      clearTimeout(this.#watchdog);
+      this.#aborter?.abort();
+    }
+    async #read() {
+      const aborter = new AbortController();
+      this.#aborter = aborter;
+      this.#alive();
+      const headers = { accept: "text/event-stream", "last-event-id": String(this.given.lastId()) };
+      const answer = await fetch(this.given.url, { headers, cache: "no-store", signal: aborter.signal });
+      if (!answer.ok || !answer.body) throw new Error(`the stream answered ${answer.status}`);
+      if (this.#closed) return;
+      this.#failures = 0;
+      this.given.onState("open", 0);
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      const parse = eventReader();
+      for (; ; ) {
+        const { done, value } = await reader.read();
+        if (done || this.#closed) return;
+        this.#alive();
+        for (const event of parse(value)) {
+          if (event.event === "reset") {
+            aborter.abort();
+            await this.given.onReset();
+            return;
+          }
+          if (event.event === "data") this.given.onEvent(JSON.parse(event.data));
+        }
+      }
+    }
+    #alive() {
+      clearTimeout(this.#watchdog);
+      this.#watchdog = setTimeout(() => this.#aborter?.abort(), DEAD_MS);
+    }
+    #again() {
+      clearTimeout(this.#watchdog);
+      if (this.#closed) return;
+      const waitMs = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)];
+      this.#failures += 1;
+      this.given.onState("waiting", waitMs);
+      this.#timer = setTimeout(() => this.start(), waitMs);
+    }
+  };
+
   // src/model.js
   var INTERVALS_MAX = 2e3;
   var RunModel = class {
+    /** @type {Note | undefined} */
+    #resultNote;
+    /** @type {ResultData | null} */
+    #result = null;
     /** @param {RunData} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
     constructor(data) {
       if (data.format !== 1) throw new RangeError(`the data has format ${data.format}, this page reads format 1`);
@@ -544,6 +1063,12 @@
     get latencyRows() {
       return this.#verdictNote?.judged?.rows ?? [];
     }
+    /** The result whole, as result.json has it; null as long as there is none, and of a run of an older version. */
+    get result() {
+      const note2 = this.notes.findLast(({ kind }) => kind === "result");
+      if (note2 !== this.#resultNote) [this.#resultNote, this.#result] = [note2, note2 ? resultIn(note2) : null];
+      return this.#result;
+    }
     get #verdictNote() {
       return this.notes.findLast(({ kind }) => kind === "verdict");
     }
@@ -607,6 +1132,13 @@
   function sameLabels(one, other) {
     const names = Object.keys(one);
     return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+  }
+  function resultIn({ text }) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
   }
   function inOrder(notes) {
     return [...notes].sort((one, other) => one.unix_ms - other.unix_ms);
@@ -976,106 +1508,6 @@
     return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
   }
 
-  // src/format.js
-  var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-  var NONE = "–";
-  var MICRO = { name: "µs", us: 1, digits: 0 };
-  var MILLI = { name: "ms", us: 1e3, digits: 2 };
-  var COARSE = { name: "ms", us: 1e3, digits: 1 };
-  var SECOND = { name: "s", us: 1e6, digits: 2 };
-  function whole(value) {
-    return value === null || value === void 0 || Number.isNaN(value) ? NONE : WHOLE.format(Math.round(value));
-  }
-  function fixed(value, digits) {
-    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  }
-  function unitFor(valuesUs) {
-    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
-    if (positive.length === 0) return MILLI;
-    const least = Math.min(...positive);
-    const most = Math.max(...positive);
-    if (most < 1e4 && least < 500) return MICRO;
-    if (least >= 1e7) return SECOND;
-    return least >= 1e5 ? COARSE : MILLI;
-  }
-  function inUnit(us, unit) {
-    return us === null || us === void 0 ? NONE : fixed(us / unit.us, unit.digits);
-  }
-  function latency(us) {
-    if (us === null || us === void 0) return NONE;
-    if (us < 1e3) return `${fixed(us, us < 10 && us % 1 ? 1 : 0)} µs`;
-    if (us < 1e7) return `${fixed(us / 1e3, us < 1e4 ? 2 : us < 1e6 ? 1 : 0)} ms`;
-    return `${fixed(us / 1e6, us < 1e8 ? 2 : 1)} s`;
-  }
-  function axisLatency(us) {
-    if (us < 1e3) return `${+us.toPrecision(3)} µs`;
-    if (us < 1e6) return `${+(us / 1e3).toPrecision(3)} ms`;
-    return `${+(us / 1e6).toPrecision(3)} s`;
-  }
-  function axisNumber(value) {
-    const size = Math.abs(value);
-    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)} G`;
-    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
-    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
-    return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
-  }
-  function rate(perSecond) {
-    if (perSecond === null || perSecond === void 0) return NONE;
-    if (perSecond === 0) return "0";
-    return perSecond < 10 ? fixed(perSecond, 2) : perSecond < 100 ? fixed(perSecond, 1) : whole(perSecond);
-  }
-  var BYTE_UNITS = [
-    { name: "GiB", size: 2 ** 30 },
-    { name: "MiB", size: 2 ** 20 },
-    { name: "KiB", size: 2 ** 10 }
-  ];
-  function bytes(value) {
-    if (value === null || value === void 0) return NONE;
-    for (const { name, size } of BYTE_UNITS) {
-      if (Math.abs(value) >= size) {
-        return `${fixed(value / size, value / size < 10 ? 2 : value / size < 100 ? 1 : 0)} ${name}`;
-      }
-    }
-    return `${whole(value)} B`;
-  }
-  var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
-  function share(value) {
-    return `${fixed(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
-  }
-  function duration(ms) {
-    const seconds2 = Math.max(0, ms) / 1e3;
-    if (seconds2 < 10) return `${+seconds2.toFixed(1)} s`;
-    if (seconds2 < 60) return `${Math.round(seconds2)} s`;
-    const all = Math.round(seconds2);
-    if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
-    return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
-  }
-  function elapsed(seconds2, digits = 0) {
-    const ticks = Math.round(Math.abs(seconds2) * 10 ** digits);
-    const sign = seconds2 < 0 && ticks > 0 ? "−" : "";
-    const all = Math.floor(ticks / 10 ** digits);
-    const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
-    const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
-    return `${sign}${h2 ? `${h2}:${pad(m)}` : m}:${pad(s)}${rest}`;
-  }
-  function clockTime(unixMs) {
-    const at = new Date(unixMs);
-    return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
-  }
-  function dateTime(unixMs) {
-    const at = new Date(unixMs);
-    return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(unixMs)}`;
-  }
-  function counted(number, noun, many = `${noun}s`) {
-    return `${whole(number)} ${Math.round(number) === 1 ? noun : many}`;
-  }
-  function percentName(percent) {
-    return `p${percent}`;
-  }
-  function pad(number) {
-    return String(number).padStart(2, "0");
-  }
-
   // src/parts/figures.js
   function keyFigures(names) {
     const parts = names.map((name) => ({
@@ -1087,7 +1519,9 @@
     const groups = parts.map(({ name, value, unit, sub }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub)));
     return {
       element: h("dl.figures", {}, groups),
-      set: (values) => values.forEach(({ value, unit = "", sub = "", small = false }, at) => {
+      set: (values) => values.forEach((figure2, at) => {
+        show(groups[at], figure2 !== null);
+        const { value, unit = "", sub = "", small = false } = figure2 ?? { value: "" };
         setText(parts[at].value, value);
         setText(parts[at].unit, unit);
         setText(parts[at].sub, sub);
@@ -1098,6 +1532,11 @@
   function apart(text) {
     const [value, unit = ""] = text.split(" ");
     return { value, unit };
+  }
+
+  // src/parts/pushes.js
+  function newestPush({ end_unix_ms: end }, { model, begin }) {
+    return model.live ? `${duration(Math.max(0, model.nowMs - end))} ago` : `at ${elapsed((end - begin) / 1e3)}`;
   }
 
   // src/pages/aggregator.js
@@ -1128,6 +1567,7 @@
         "series",
         "history"
       ]);
+      this.about = h("p.about");
       this.costs = table({
         caption: "What a push takes, since the aggregator started",
         columns: [{ title: "" }, ...COST_COLUMNS.map((name) => ({ title: name, numeric: true }))]
@@ -1152,6 +1592,7 @@
       this.element = h(
         "div",
         {},
+        this.about,
         this.figures.element,
         h(
           "div.grid",
@@ -1166,10 +1607,12 @@
     update(view) {
       const { model } = view;
       const own = model.aggregator;
+      const took = own.pushes > 0 || model.sources.every(({ pushes }) => pushes === 0);
+      setText(this.about, took ? "" : "This aggregator only reads the run's log: another one took its pushes.");
       const full = own.history_limit_bytes > 0 ? own.history_bytes / own.history_limit_bytes : null;
       this.figures.set([
-        ...COUNTS.map(([name]) => ({ value: whole(own[name]) })),
-        { ...apart(own.lag_seconds >= 0 ? latency(own.lag_seconds * 1e6) : NONE), sub: "behind the pushes" },
+        ...COUNTS.map(([name]) => took ? { value: whole(own[name]) } : null),
+        took ? { ...apart(own.lag_seconds >= 0 ? latency(own.lag_seconds * 1e6) : NONE), sub: "behind the pushes" } : null,
         { ...apart(bytes(own.memory_bytes)), sub: "resident" },
         { value: whole(own.clients), sub: "of at most 100" },
         { value: whole(own.series), sub: `${whole(own.series_evicted)} forgotten` },
@@ -1179,6 +1622,7 @@
         }
       ]);
       const known = COST_COLUMNS.map((column) => COSTS.map(([name]) => own[`${name}_us_${column}`]));
+      show(this.costs.element, took);
       this.costs.setRows(COSTS.map(([, title], at) => [title, ...known.map((values) => latency(values[at]))]));
       this.sources.setRows(
         model.sources.map((source) => [
@@ -1187,7 +1631,7 @@
           whole(source.duplicates),
           whole(source.missing),
           whole(source.pushes_dropped),
-          `${duration(Math.max(0, model.nowMs - source.end_unix_ms))} ago`,
+          newestPush(source, view),
           source.clock_error_us >= 0 ? `±${latency(source.clock_error_us)}` : "unknown",
           source.clock_synchronised ? "yes" : "no"
         ])
@@ -1201,213 +1645,6 @@
     release() {
     }
   };
-
-  // src/phases.js
-  var MEASURING = /measur/;
-  function measuredPart(notes, range) {
-    const phases = notes.filter(({ kind }) => kind === "phase");
-    const at = phases.findIndex(({ name }) => MEASURING.test(name));
-    if (at < 0) return range;
-    const from = Math.max(range.from, phases[at].unix_ms);
-    const to = Math.min(range.to, phases[at + 1]?.unix_ms ?? Infinity);
-    return to - from >= 1e3 ? { from, to } : range;
-  }
-  function warmUp(notes, span) {
-    const phases = notes.filter(({ kind }) => kind === "phase");
-    const measuring = phases.find(({ name }) => MEASURING.test(name));
-    return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
-  }
-
-  // src/theme.js
-  var KEY = "market-spread-theme";
-  var dark = window.matchMedia("(prefers-color-scheme: dark)");
-  var listeners = /* @__PURE__ */ new Set();
-  var colours = /* @__PURE__ */ new Map();
-  function startTheme() {
-    apply(stored());
-    dark.addEventListener("change", () => apply(stored()));
-  }
-  function theme() {
-    return stored() ?? (dark.matches ? "dark" : "light");
-  }
-  function toggleTheme() {
-    const other = theme() === "dark" ? "light" : "dark";
-    remember(other === (dark.matches ? "dark" : "light") ? null : other);
-    apply(stored());
-  }
-  function onTheme(listener) {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }
-  function colour(name) {
-    const known = colours.get(name);
-    if (known !== void 0) return known;
-    const found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-    colours.set(name, found);
-    return found;
-  }
-  function channels(name) {
-    const hex = colour(name).replace("#", "");
-    return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  }
-  function apply(chosen) {
-    if (chosen) document.documentElement.dataset.theme = chosen;
-    else delete document.documentElement.dataset.theme;
-    colours = /* @__PURE__ */ new Map();
-    for (const listener of listeners) listener();
-  }
-  var unstored = null;
-  function stored() {
-    try {
-      return (
-        /** @type {Theme | null} */
-        localStorage.getItem(KEY)
-      );
-    } catch {
-      return unstored;
-    }
-  }
-  function remember(value) {
-    unstored = value;
-    try {
-      if (value === null) localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, value);
-    } catch {
-    }
-  }
-
-  // src/charts/plot.js
-  var SYNC_KEY = "time";
-  var MARKS = { boundary: "--p999", gc: "--p95" };
-  var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
-  function axisFont(size = 11) {
-    return `${size}px ${colour("--font")}`;
-  }
-  function axis(more) {
-    return {
-      stroke: () => colour("--ink-2"),
-      font: axisFont(),
-      grid: { stroke: () => colour("--grid"), width: 1 },
-      ticks: { show: false },
-      gap: 6,
-      ...more
-    };
-  }
-  function timeAxis() {
-    return axis({
-      size: 26,
-      grid: { show: false },
-      ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
-      space: 64,
-      incrs: STEPS_S,
-      values: (_plot, splits) => splits.map((seconds2) => elapsed(seconds2))
-    });
-  }
-  function latencyAxis() {
-    return axis({
-      size: 58,
-      splits: (_plot, _axis, least, most) => logSplits(least, most),
-      filter: (_plot, splits) => splits,
-      values: (_plot, splits) => splits.map(axisLatency)
-    });
-  }
-  function latencyScale() {
-    return {
-      distr: 3,
-      range: (_plot, least, most) => least > 0 ? [roundLog(least, Math.floor), roundLog(Math.max(most, least * 1.01), Math.ceil)] : [1e3, 1e6]
-    };
-  }
-  var MANTISSAS = [1, 2, 5, 10];
-  function roundLog(value, towards) {
-    const decade = 10 ** Math.floor(Math.log10(value));
-    const steps = MANTISSAS.map((mantissa) => mantissa * decade);
-    const found = towards === Math.floor ? steps.filter((step) => step <= value * 1.000001).at(-1) : steps.find((step) => step >= value * 0.999999);
-    return found ?? null;
-  }
-  function logSplits(least, most) {
-    const decades = Math.log10(most / least);
-    const mantissas = decades > 5 ? [1] : decades > 3 ? [1, 3] : [1, 2, 5];
-    const splits = [];
-    for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
-      splits.push(
-        ...mantissas.map((mantissa) => mantissa * decade).filter((value) => value >= least * 0.9999 && value <= most * 1.0001)
-      );
-    }
-    return splits;
-  }
-  function timeCursor() {
-    return {
-      y: false,
-      sync: { key: SYNC_KEY, setSeries: false, scales: ["x", null] },
-      drag: { x: true, y: false, setScale: false, dist: 4 },
-      points: { size: 5, width: 1 },
-      bind: { dblclick: () => () => null }
-    };
-  }
-  function brushHooks(beginMs, actions) {
-    return {
-      init: [(plot) => plot.over.addEventListener("dblclick", () => actions.whole())],
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select;
-          if (width < 4) return;
-          const [from, to] = [left, left + width].map((at) => beginMs() + plot.posToVal(at, "x") * 1e3);
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          if (plot.over.matches(":hover")) actions.brush(from, to);
-        }
-      ]
-    };
-  }
-  function marksHook(state) {
-    return (plot) => {
-      const { view } = state();
-      if (!view) return;
-      const { ctx, bbox } = plot;
-      const at = (ms) => plot.valToPos((ms - view.begin) / 1e3, "x", true);
-      ctx.save();
-      ctx.beginPath();
-      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-      ctx.clip();
-      for (const { from, to } of warmUp(view.model.notes, view.span)) {
-        ctx.fillStyle = colour("--shade");
-        ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
-      }
-      ctx.lineWidth = uPlot.pxRatio;
-      for (const { unix_ms: ms, kind } of view.model.notes) {
-        if (kind === "verdict" || kind === "limits") continue;
-        ctx.strokeStyle = colour(MARKS[kind] ?? "--mark");
-        ctx.setLineDash(kind === "event" ? [2 * uPlot.pxRatio, 3 * uPlot.pxRatio] : []);
-        const x = Math.round(at(ms)) + 0.5;
-        ctx.beginPath();
-        ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
-        ctx.lineTo(x, bbox.top + bbox.height);
-        ctx.stroke();
-      }
-      ctx.restore();
-    };
-  }
-  function placed(place, height, make) {
-    let plot = null;
-    const fit = () => {
-      const width = Math.floor(place.clientWidth);
-      if (width < 40) return;
-      if (plot === null) plot = make({ width, height });
-      else if (plot.width !== width) plot.setSize({ width, height });
-    };
-    place.style.setProperty("height", `${height}px`);
-    const observer = new ResizeObserver(fit);
-    observer.observe(place);
-    const endTheme = onTheme(() => plot?.redraw(false, true));
-    fit();
-    return {
-      plot: () => plot,
-      release: () => {
-        observer.disconnect();
-        endTheme();
-        plot?.destroy();
-      }
-    };
-  }
 
   // src/charts/curve.js
   var STEPS_A_DECADE = 16;
@@ -1439,6 +1676,10 @@
         columns: [{ title: "percentile" }, ...given.lines.map(({ title }) => ({ title }))]
       });
       this.values = given.lines.map((line) => this.figure.addKey(line));
+      const [{ title: first }] = given.lines;
+      this.figure.addTool("hgrm", `hgrm, ${first}`, () => {
+        if (this.#hists.length > 0) saveText(fileName(first, "hgrm"), hgrmOf(this.#hists[0]));
+      });
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
     }
@@ -1452,7 +1693,11 @@
       this.#legend(this.place.plot()?.cursor.idx);
       this.figure.describe(
         xs.length > 0 ? summary : "Too few samples for any percentile.",
-        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))])
+        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))]),
+        () => [
+          ["percentile", ...this.given.lines.map(({ title }) => `${title}, us`)],
+          ...xs.map((x, at) => [percentAt(x), ...lines.map((line) => line[at])])
+        ]
       );
     }
     release() {
@@ -1496,7 +1741,7 @@
               points: { show: false }
             }))
           ],
-          hooks: { setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
+          hooks: { init: [(plot) => cursorKeys(plot)], setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
         },
         this.#data ?? [[], ...lines.map(() => [])],
         this.figure.plot
@@ -1535,15 +1780,21 @@
 
   // src/charts/heatmap.js
   var LEGEND_STEPS = 6;
+  var OVER = [
+    { title: "p50", colour: "--p50", width: 2 },
+    { title: "max", colour: "--max", width: 1.5, dash: [4, 3] }
+  ];
   var Heatmap = class {
     /** @type {View | null} */
     #view = null;
     /** @type {Column[]} */
     #columns = [];
     #most = 1;
+    /** @type {(number | null)[][]} p50 and maximum of each bin */
+    #over = [];
     /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
     #rows = [40, 60];
-    /** @param {{title: string, actions: Actions, height?: number}} given */
+    /** @param {{title: string, actions: Actions, height?: number, lines?: boolean}} given lines: p50 and max over it */
     constructor(given) {
       this.given = given;
       this.figure = new Figure({
@@ -1561,6 +1812,8 @@
       this.most = h("span");
       this.read = h("b");
       this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
+      this.lines = given.lines ? OVER : [];
+      this.values = this.lines.map((line) => this.figure.addKey(line));
       this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
@@ -1575,13 +1828,25 @@
       this.#view = view;
       this.#columns = heatColumns(bins);
       this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
-      const [least, most] = of ?? latencyRange(bins);
+      this.#over = [
+        bins.map(({ hist }) => shownPercentile(hist, 50)),
+        bins.map(({ hist }) => hist.count > 0 ? hist.maxUs : null)
+      ];
+      const measured = bins.filter(({ from, to }) => from >= view.flow.from && to <= view.flow.to);
+      const ruling = measured.length > 0 ? measured : bins;
+      const [least, most] = of ?? latencyRange(ruling);
       this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
+      const cut = bins.some(({ hist }) => rowOf(hist.maxUs) >= this.#rows[1]);
       this.#colourLegend();
       const plot = this.place.plot();
       plot?.setData(this.#data(view));
       this.#read(plot);
-      this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table(view));
+      const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
+      this.figure.describe(
+        bins.length > 0 ? said : "Nothing was measured in this range.",
+        () => this.#table(view),
+        () => this.#raw()
+      );
     }
     release() {
       this.figure.release();
@@ -1590,7 +1855,7 @@
     /** @param {View} view @returns {PlotData} */
     #data({ begin }) {
       const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
-      return [xs, xs.map(() => null)];
+      return [xs, ...this.lines.length > 0 ? this.#over.flatMap((line) => [line, line]) : [xs.map(() => null)]];
     }
     /** @param {{width: number, height: number}} size */
     #make(size) {
@@ -1607,7 +1872,7 @@
             y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] }
           },
           axes: [timeAxis(), latencyAxis()],
-          series: [{}, {}],
+          series: this.lines.length > 0 ? [{}, ...this.lines.flatMap(cased)] : [{}, {}],
           hooks: {
             ...brush,
             drawClear: [marksHook(() => ({ view: this.#view }))],
@@ -1629,8 +1894,12 @@
     #paint(plot) {
       if (!this.#view) return;
       this.#colourLegend();
-      const { ctx } = plot;
+      const { ctx, bbox } = plot;
       const { begin } = this.#view;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
       for (const { from, to, rows } of this.#columns) {
         const left = Math.round(plot.valToPos((from - begin) / 1e3, "x", true));
         const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1e3, "x", true)));
@@ -1641,10 +1910,14 @@
           ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
         }
       }
+      ctx.restore();
     }
     /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
     #read(plot) {
-      const { left = -1, top = -1 } = plot?.cursor ?? {};
+      const { left = -1, top = -1, idx = null } = plot?.cursor ?? {};
+      this.values.forEach(
+        (place, line) => setText(place, left < 0 || idx === null ? "" : latency(this.#over[line][idx]))
+      );
       if (!plot || !this.#view || left < 0) {
         this.figure.setWhen("range");
         setText(
@@ -1673,6 +1946,12 @@
       setText(this.most, whole(this.#most));
       this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
     }
+    #raw() {
+      const cells = this.#columns.flatMap(
+        ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row3, count]) => [from, to, rowLowest(row3), rowLowest(row3 + 1), count])
+      );
+      return [["from_unix_ms", "to_unix_ms", "from_us", "below_us", "samples"], ...cells];
+    }
     /** @param {View} view @returns {Cell[][]} */
     #table({ begin }) {
       return this.#columns.flatMap(
@@ -1688,6 +1967,13 @@
   };
   function latencyRange(bins) {
     return [Math.min(...bins.map(({ hist }) => hist.minUs)), Math.max(...bins.map(({ hist }) => hist.maxUs))];
+  }
+  function cased({ colour: name, width = 1.5, dash }) {
+    const points = { show: false };
+    return [
+      { stroke: () => colour("--paper"), width: width + 2.5, points },
+      { stroke: () => colour(name), width, dash, points }
+    ];
   }
   function heatColumns(bins) {
     return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
@@ -1714,7 +2000,7 @@
   // src/comparing.js
   var RUNS_MAX = 6;
   var ofNs = (ns) => latency(ns / 1e3);
-  var ofUs = (us) => `${fixed(us, 2)} µs`;
+  var ofUs = (us) => `${fixed2(us, 2)} µs`;
   var FIGURES = [
     ...["p50", "p95", "p99", "p99.9", "p99.99", "max"].map((name) => ({
       path: `latency_ns.${name}`,
@@ -1856,6 +2142,25 @@
     const needed = clustersOf(hist, percent) === void 0 ? `n < ${whole(1e3 / (100 - percent))}` : `${clustersMin} needed`;
     return { value: text, sub: needed, small: true };
   }
+  function resultFigures({ latency_ns: ns, latency_samples: count }, rows, clustersMin) {
+    const figures2 = PERCENTS.map((percent, at) => {
+      const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
+      if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
+      if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+      return { ...apart(latency(value / 1e3)), sub: at === 0 ? "result" : "" };
+    });
+    return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
+  }
+  function betweenFigure({ boundaries, latency_between_boundaries_ns: between }, rows, clustersMin) {
+    const ns = between?.p99 ?? null;
+    if (!boundaries || ns === null) return null;
+    const text = rows.find(([title]) => title.trim().startsWith("between"))?.[rows[0].indexOf("p99")] ?? "";
+    if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+    return { ...apart(latency(ns / 1e3)), sub: "result" };
+  }
+  function maxFigure(us, count) {
+    return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
+  }
   function shown(hist, percent, unit) {
     return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
   }
@@ -1925,9 +2230,9 @@
     if (text === "whole") return WHOLE2;
     const last = /^last-(\d+)$/.exec(text ?? "");
     if (last && Number(last[1]) > 0) return { kind: "last", ms: Number(last[1]) * 1e3 };
-    const fixed2 = /^(\d+)-(\d+)$/.exec(text ?? "");
-    if (fixed2 && Number(fixed2[2]) > Number(fixed2[1])) {
-      return { kind: "fixed", from: Number(fixed2[1]), to: Number(fixed2[2]) };
+    const fixed3 = /^(\d+)-(\d+)$/.exec(text ?? "");
+    if (fixed3 && Number(fixed3[2]) > Number(fixed3[1])) {
+      return { kind: "fixed", from: Number(fixed3[1]), to: Number(fixed3[2]) };
     }
     return JUDGED;
   }
@@ -2588,8 +2893,18 @@
           elapsed((from - view.begin) / 1e3),
           elapsed((to - view.begin) / 1e3),
           ...values.map(text)
-        ])
+        ]),
+        () => this.#raw()
       );
+    }
+    /** Rows in plain numbers; latencies in us. */
+    #raw() {
+      const { lines, log, unit } = this.given;
+      const titles = lines.map(({ title }) => [title, log ? "us" : unit].filter(Boolean).join(", "));
+      return [
+        ["from_unix_ms", "to_unix_ms", ...titles],
+        ...this.#rows.map(({ from, to, values }) => [from, to, ...values])
+      ];
     }
     release() {
       this.figure.release();
@@ -2701,7 +3016,11 @@
     { colour: "--rate-3", dash: [2, 2], width: 1.5 },
     { colour: "--rate-4", dash: [8, 3, 2, 3], width: 1.5 },
     { colour: "--p9999", dash: [1, 3], width: 2 },
-    { colour: "--max", width: 1.5 }
+    { colour: "--max", width: 1.5 },
+    { colour: "--rate-1", dash: [3, 2], width: 1.5 },
+    { colour: "--rate-2", dash: [1, 2], width: 2 },
+    { colour: "--rate-3", dash: [9, 3], width: 1.5 },
+    { colour: "--rate-4", dash: [12, 3, 2, 3], width: 1.5 }
   ];
   function rateLines(titles) {
     return titles.map((title, at) => ({ title, ...RATE_LINES[at % RATE_LINES.length] }));
@@ -3415,7 +3734,7 @@
 
   // src/parts/findings.js
   var SIGNS = { problem: "▲", note: "•", none: "✓" };
-  var NOTHING = { level: "none", text: "Nothing is out of the ordinary." };
+  var NOTHING2 = { level: "none", text: "Nothing is out of the ordinary." };
   var Findings = class {
     #shown = "";
     /** @param {(page: string, item: string) => string} href the address of a page */
@@ -3433,7 +3752,7 @@
       const counts = ` ${counted(problems, "problem")}, ${counted(found.length - problems, "note")}`;
       setText(this.heading, found.length === 0 ? "Healthy" : `Out of the ordinary${view.model.live ? " now" : ""}`);
       setText(this.count, found.length === 0 ? "" : counts);
-      const said = [...verdictOf(view.model), ...found.length > 0 ? found : [NOTHING]];
+      const said = [...verdictOf(view.model), ...found.length > 0 ? found : [NOTHING2]];
       const key = JSON.stringify(said) + location.hash;
       if (this.#shown === key) return;
       this.#shown = key;
@@ -3455,8 +3774,741 @@
     return [{ level: verdict.name === "passed" ? "none" : "problem", text }];
   }
 
-  // src/pages/overview.js
+  // src/causes.js
+  var AROUND_MS = 2e3;
+  var SECOND_MS = 1e3;
+  var LANES = {
+    boundary: "boundaries",
+    restart: "restarts",
+    fault: "faults",
+    gc: "GC",
+    broker: "broker",
+    machine: "machine",
+    sender: "sender late",
+    receiver: "receiver",
+    pressure: "pressure"
+  };
+  function whyNone({ live, result }) {
+    if (result?.causes) return "";
+    if (live) return "What the slowest orders met is worked out when the run has ended.";
+    if (result?.causes === null) return "No alert was timed, so there is nothing to explain.";
+    return "The version that judged this run did not look for causes.";
+  }
+  function causeText({ text, share: part, stage_shares: stages }) {
+    const spent = Object.entries(stages).filter(([, of]) => of >= 0.1).sort(([, one], [, other]) => other - one).map(([stage2, of]) => `${titleOf(stage2).toLowerCase()} ${share(of)}`);
+    return `${share(part)} met ${text}${spent.length > 0 ? `; of their time ${spent.join(", ")}` : ""}`;
+  }
+  function unexplainedText({ found, unexplained_share: part }) {
+    return found.length > 0 && part >= 5e-3 ? `${share(part)} met nothing that is known` : "";
+  }
+  function tailText({ tail }) {
+    const least = latency(tail.least_ns / 1e3);
+    const without = tail.else_p99_ns === null ? "" : `; p99 of the others ${latency(tail.else_p99_ns / 1e3)}`;
+    return `The slowest: ${counted(tail.orders, "order")} of ${least} or more${without}.`;
+  }
+  function around({ begin_unix_ms: begin }) {
+    return { from: begin - AROUND_MS, to: begin + SECOND_MS + AROUND_MS };
+  }
+  function aroundMoment(ms) {
+    return around({ begin_unix_ms: Math.floor(ms / SECOND_MS) * SECOND_MS, max_ns: 0, orders: 0, kind: null, text: "" });
+  }
+  function chosenSecond(seconds2, chosen) {
+    if (!chosen) return -1;
+    return seconds2.findIndex((second) => {
+      const { from, to } = around(second);
+      return Math.abs(from - chosen.from) < 1 && Math.abs(to - chosen.to) < 1;
+    });
+  }
+  function nextSecond(seconds2, chosen, direction) {
+    const at = chosenSecond(seconds2, chosen);
+    if (at < 0) return seconds2[0] ?? null;
+    return seconds2[Math.max(0, Math.min(seconds2.length - 1, at + direction))];
+  }
+  function eventsIn(events, { from, to }) {
+    return events.filter(({ begin_unix_ms: at, duration_ms: length }) => at < to && at + length >= from);
+  }
+  function lanesOf(events) {
+    const kinds = [...Object.keys(LANES), ...events.map(({ kind }) => kind)];
+    return [...new Set(kinds)].map((kind) => ({
+      kind,
+      title: LANES[kind] ?? kind.replaceAll("_", " "),
+      events: events.filter((event) => event.kind === kind)
+    })).filter(({ events: of }) => of.length > 0);
+  }
+  function eventAt({ events }, ms, withinMs) {
+    const away = ({ begin_unix_ms: from, duration_ms: length }) => Math.max(from - ms, ms - from - length, 0);
+    const nearest = events.reduce(
+      (found, event) => found === null || away(event) < away(found) ? event : found,
+      /** @type {EventData | null} */
+      null
+    );
+    return nearest && away(nearest) <= withinMs ? nearest : null;
+  }
+  function orderLatencyUs({ intended_unix_us: due, received_unix_us: got }) {
+    return due === null || got === null ? null : got - due;
+  }
+  function ordersIn(orders, { from, to }) {
+    return orders.filter(({ intended_unix_us: due, received_unix_us: got }) => {
+      return due !== null && got !== null && due / 1e3 < to && got / 1e3 >= from;
+    }).sort((one, other) => (orderLatencyUs(other) ?? 0) - (orderLatencyUs(one) ?? 0));
+  }
+  function segmentsOf(order) {
+    const stamps = [
+      order.intended_unix_us,
+      order.sent_unix_us,
+      order.ingested_unix_us,
+      order.emitted_unix_us,
+      order.received_unix_us
+    ];
+    const segments = [];
+    let [first, fromUs] = [-1, 0];
+    stamps.forEach((us, at) => {
+      if (us === null || us === void 0) return;
+      if (first >= 0) {
+        const passed = STAGES.slice(first, at);
+        segments.push({
+          stage: passed.length === 1 ? passed[0].stage : "",
+          title: passed.map(({ title }) => title).join(" + "),
+          fromUs,
+          toUs: Math.max(fromUs, us)
+        });
+      }
+      [first, fromUs] = [at, us];
+    });
+    return segments;
+  }
+  function meanStages(orders) {
+    const sums = /* @__PURE__ */ new Map();
+    for (const { stage: stage2, title, fromUs, toUs } of orders.flatMap(segmentsOf)) {
+      const known = sums.get(title) ?? { title, stage: stage2, us: 0 };
+      sums.set(title, { ...known, us: known.us + (toUs - fromUs) / orders.length });
+    }
+    const total2 = [...sums.values()].reduce((sum3, { us }) => sum3 + us, 0);
+    return [...sums.values()].map((each) => ({ ...each, share: total2 > 0 ? each.us / total2 : 0 }));
+  }
+  function titleOf(stage2) {
+    return STAGES.find((each) => each.stage === stage2)?.title ?? stage2.replaceAll("_", " ");
+  }
+
+  // src/charts/lanes.js
+  var LANE_PX = 26;
+  var AXIS_PX = 32;
+  var NEAR_PX = 5;
+  var Lanes = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {Lane[]} */
+    #lanes = [];
+    /** @type {ValueBin[]} */
+    #cpu = [];
+    #cores = 0;
+    #shown = 0;
+    /** @type {ReturnType<typeof placed> | null} */
+    #place = null;
+    /** @param {Actions} actions */
+    constructor(actions) {
+      this.actions = actions;
+      this.figure = new Figure({
+        title: "Events of the run",
+        columns: [{ title: "from" }, { title: "length" }, { title: "what", numeric: false }]
+      });
+      this.read = h("b");
+      this.figure.legend.append(h("div.key.said", {}, h("span", {}, "event"), this.read));
+      this.element = this.figure.element;
+    }
+    /**
+     * @param {View} view
+     * @param {EventData[]} events of the run
+     * @param {ValueBin[]} cpu cores in use, bin by bin
+     * @param {number} cores of the machine; 0 if that is not known
+     */
+    update(view, events, cpu, cores2) {
+      this.#view = view;
+      this.#lanes = lanesOf(events);
+      this.#cpu = cpu;
+      this.#cores = Math.max(cores2, ...cpu.map(({ value }) => value ?? 0));
+      const lanes = this.#lanes.length + Number(cpu.length > 0);
+      if (lanes !== this.#shown) {
+        this.#shown = lanes;
+        this.#place?.release();
+        this.figure.plot.replaceChildren();
+        this.#place = lanes > 0 ? placed(this.figure.plot, lanes * LANE_PX + AXIS_PX, (size) => this.#make(size)) : null;
+      }
+      this.#place?.plot()?.setData(this.#data());
+      this.#read(this.#place?.plot() ?? null);
+      const shown2 = eventsIn(events, view.range);
+      this.figure.describe(summaryOf(this.#lanes, view), () => shown2.map((event) => rowOf2(event, view)));
+    }
+    release() {
+      this.figure.release();
+      this.#place?.release();
+    }
+    /** @returns {PlotData} */
+    #data() {
+      const begin = this.#view?.begin ?? 0;
+      const xs = this.#cpu.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
+      return xs.length > 0 ? [xs, xs.map(() => null)] : [[0], [null]];
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const brush = brushHooks(() => this.#view?.begin ?? 0, this.actions);
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: { ...timeCursor(), points: { show: false } },
+          scales: { x: { time: false, range: () => this.#xRange() }, y: { range: () => [0, 1] } },
+          axes: [timeAxis(), { size: 58, grid: { show: false }, ticks: { show: false }, values: () => [] }],
+          series: [{}, {}],
+          hooks: {
+            ...brush,
+            drawClear: [marksHook(() => ({ view: this.#view }))],
+            drawAxes: [(plot) => this.#paint(plot)],
+            setCursor: [(plot) => this.#read(plot)]
+          }
+        },
+        this.#data(),
+        this.figure.plot
+      );
+    }
+    /** @returns {[number, number]} */
+    #xRange() {
+      if (!this.#view) return [0, 1];
+      const { begin, range } = this.#view;
+      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
+    }
+    /** @param {Plot} plot */
+    #paint(plot) {
+      if (!this.#view) return;
+      const { ctx, bbox } = plot;
+      const { begin } = this.#view;
+      const ratio = uPlot.pxRatio;
+      const height = bbox.height / this.#shown;
+      const at = (ms) => plot.valToPos((ms - begin) / 1e3, "x", true);
+      ctx.save();
+      ctx.font = axisFont(11 * ratio);
+      ctx.textBaseline = "middle";
+      ctx.textAlign = "right";
+      const titles = [...this.#lanes.map(({ title }) => title), ...this.#cpu.length > 0 ? ["CPU"] : []];
+      titles.forEach((title, lane) => {
+        const top = bbox.top + lane * height;
+        ctx.fillStyle = colour("--ink-2");
+        ctx.fillText(title, bbox.left - 6 * ratio, top + height / 2, bbox.left - 8 * ratio);
+        ctx.fillStyle = colour("--grid");
+        ctx.fillRect(bbox.left, Math.round(top + height) - ratio, bbox.width, ratio);
+      });
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.fillStyle = colour("--event");
+      this.#lanes.forEach(({ events }, lane) => {
+        const top = Math.round(bbox.top + lane * height + 6 * ratio);
+        for (const { begin_unix_ms: from, duration_ms: length } of events) {
+          const left = Math.round(at(from));
+          ctx.fillRect(left, top, Math.max(2 * ratio, Math.round(at(from + length)) - left), height - 12 * ratio);
+        }
+      });
+      ctx.fillStyle = colour("--strip-cpu");
+      const foot = bbox.top + this.#shown * height - ratio;
+      for (const { from, to, value } of this.#cpu) {
+        const high = (value ?? 0) / Math.max(this.#cores, 0.01) * (height - 4 * ratio);
+        ctx.fillRect(at(from), foot - high, Math.max(1, at(to) - at(from)), high);
+      }
+      ctx.restore();
+    }
+    /** What is at the cursor: the lane's event under the pointer, or any. @param {Plot | null} plot */
+    #read(plot) {
+      const { left = -1, top = -1 } = plot?.cursor ?? {};
+      if (!plot || !this.#view || left < 0) {
+        this.figure.setWhen("range");
+        setText(this.read, "");
+        return;
+      }
+      const ms = this.#view.begin + plot.posToVal(left, "x") * 1e3;
+      const near = (plot.posToVal(NEAR_PX, "x") - plot.posToVal(0, "x")) * 1e3;
+      this.figure.setWhen(elapsed((ms - this.#view.begin) / 1e3), clockTime(ms));
+      const pointed = plot.over.matches(":hover") ? Math.floor(top / plot.over.clientHeight * this.#shown) : -1;
+      const lanes = pointed >= 0 ? this.#lanes.slice(pointed, pointed + 1) : this.#lanes;
+      const found = lanes.map((lane) => eventAt(lane, ms, near)?.text).filter(Boolean);
+      const cores2 = this.#cpu.find(({ from, to }) => ms >= from && ms < to)?.value;
+      const cpu = cores2 === null || cores2 === void 0 ? [] : [`CPU ${fixed2(cores2, 2)} cores`];
+      setText(this.read, [...found, ...pointed < 0 || pointed >= this.#lanes.length ? cpu : []].join("; "));
+    }
+  };
+  function summaryOf(lanes, view) {
+    const found = lanes.map(({ title, events }) => ({ title, events: eventsIn(events, view.range) })).filter(({ events }) => events.length > 0);
+    if (found.length === 0) return "No event is known in this range.";
+    return found.map(({ title, events }) => {
+      const longest = Math.max(...events.map(({ duration_ms: length }) => length));
+      return `${title}: ${counted(events.length, "event")}, at most ${fixed2(longest, longest < 10 ? 1 : 0)} ms`;
+    }).join("; ");
+  }
+  function rowOf2({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
+    return [elapsed((from - begin) / 1e3, 1), `${fixed2(length, 1)} ms`, text];
+  }
+
+  // src/charts/orders.js
+  var STAGE_COLOURS = {
+    send_lag: "--stage-1",
+    ingest: "--stage-2",
+    compute: "--stage-3",
+    delivery: "--stage-4"
+  };
+  function orderRows(orders, beginMs) {
+    const longest = Math.max(1, ...orders.map((order) => orderLatencyUs(order) ?? 0));
+    return orders.map((order) => {
+      const segments = segmentsOf(order);
+      const due = order.intended_unix_us ?? 0;
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, String(order.order_id), h("span.sub", {}, ` ${order.symbol ?? ""}`)),
+        h("td.number", {}, elapsed((due / 1e3 - beginMs) / 1e3, 3)),
+        h("td.number", {}, latency(orderLatencyUs(order))),
+        h(
+          "td.bars",
+          { "aria-hidden": "true" },
+          segments.map((segment) => bar(segment, due, longest))
+        ),
+        ...STAGES.map(({ stage: stage2 }) => h("td.number", {}, stageTime(segments, stage2)))
+      );
+    });
+  }
+  function bar({ stage: stage2, title, fromUs, toUs }, dueUs, longestUs) {
+    const element = h("span.bar", { title: `${title}: ${latency(toUs - fromUs)}` });
+    element.style.setProperty("--from", String((fromUs - dueUs) / longestUs));
+    element.style.setProperty("--part", String((toUs - fromUs) / longestUs));
+    element.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+    return element;
+  }
+  function stageTime(segments, stage2) {
+    const found = segments.find((segment) => segment.stage === stage2);
+    return latency(found ? found.toUs - found.fromUs : null);
+  }
+
+  // src/trace.js
+  var ORDERS = 1;
+  var EVENTS = 2;
+  function traceOf({ runId, beginMs, orders, events }) {
+    const lanes = lanesOf(events);
+    return {
+      displayTimeUnit: "ms",
+      otherData: { run_id: runId, begin_unix_ms: String(beginMs) },
+      traceEvents: [
+        ...named(
+          ORDERS,
+          "slowest orders",
+          orders.map(({ order_id: id, symbol }) => `order ${id} ${symbol ?? ""}`.trim())
+        ),
+        ...named(
+          EVENTS,
+          "events",
+          lanes.map(({ title }) => title)
+        ),
+        ...orders.flatMap(
+          (order, at) => segmentsOf(order).map(
+            ({ title, fromUs, toUs }) => complete(title, "stage", ORDERS, at + 1, fromUs - beginMs * 1e3, toUs - fromUs, {
+              order_id: order.order_id
+            })
+          )
+        ),
+        ...lanes.flatMap(
+          ({ kind, events: of }, at) => of.map(
+            ({ text, begin_unix_ms: from, duration_ms: length }) => complete(text, kind, EVENTS, at + 1, (from - beginMs) * 1e3, length * 1e3, {})
+          )
+        )
+      ]
+    };
+  }
+  function named(pid, name, threads) {
+    if (threads.length === 0) return [];
+    return [
+      { name: "process_name", ph: "M", pid, tid: 0, args: { name } },
+      ...threads.flatMap((title, at) => [
+        /** @type {TraceEvent} */
+        { name: "thread_name", ph: "M", pid, tid: at + 1, args: { name: title } },
+        /** @type {TraceEvent} */
+        { name: "thread_sort_index", ph: "M", pid, tid: at + 1, args: { sort_index: at } }
+      ])
+    ];
+  }
+  function complete(name, cat, pid, tid, ts, dur, args) {
+    return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: Math.max(1, Math.round(dur)), args };
+  }
+
+  // src/parts/worst.js
+  var WorstSeconds = class {
+    /** @type {SecondData[]} */
+    #seconds = [];
+    /** @type {Part | null} */
+    #chosen = null;
+    #shown = "";
+    /** @type {HTMLButtonElement[]} */
+    #buttons = [];
+    /** @param {(second: SecondData) => void} choose @param {(text: string) => string} say in the words of the run */
+    constructor(choose, say) {
+      this.choose = choose;
+      this.say = say;
+      this.body = h("tbody");
+      this.element = h(
+        "section.worst",
+        { on: { keydown: (event) => this.#key(event) } },
+        h(
+          "div.table",
+          {},
+          h(
+            "table",
+            {},
+            h("caption", {}, "Worst seconds"),
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, "at"),
+                h("th.number", { scope: "col" }, "max"),
+                h("th.number", { scope: "col" }, say("orders")),
+                h("th", { scope: "col" }, "met")
+              )
+            ),
+            this.body
+          )
+        )
+      );
+    }
+    /** @param {SecondData[]} seconds worst first @param {Part | null} chosen @param {number} beginMs of the run */
+    update(seconds2, chosen, beginMs) {
+      this.#seconds = seconds2;
+      this.#chosen = chosen;
+      show(this.element, seconds2.length > 0);
+      const key = JSON.stringify([seconds2, beginMs]);
+      if (this.#shown !== key) this.#fill(seconds2, beginMs);
+      this.#shown = key;
+      const at = chosenSecond(seconds2, chosen);
+      this.#buttons.forEach((button, number) => {
+        setAttribute(button, "aria-pressed", number === at);
+        button.closest("tr")?.classList.toggle("chosen", number === at);
+      });
+    }
+    /** The next worse second (-1), or the next less bad one (1). @param {number} direction */
+    move(direction) {
+      const next = nextSecond(this.#seconds, this.#chosen, direction);
+      if (!next) return;
+      if (this.element.contains(document.activeElement)) this.#buttons[this.#seconds.indexOf(next)].focus();
+      this.choose(next);
+    }
+    /** @param {SecondData[]} seconds @param {number} beginMs */
+    #fill(seconds2, beginMs) {
+      this.#buttons = seconds2.map(
+        (second) => h(
+          "button.quiet",
+          { type: "button", title: "Look at this second", on: { click: () => this.choose(second) } },
+          elapsed((second.begin_unix_ms - beginMs) / 1e3)
+        )
+      );
+      this.body.replaceChildren(
+        ...seconds2.map(
+          (second, at) => h(
+            "tr",
+            { on: { click: ({ target }) => target !== this.#buttons[at] && this.choose(second) } },
+            h("th", { scope: "row" }, this.#buttons[at]),
+            h("td.number", {}, latency(second.max_ns / 1e3)),
+            h("td.number", {}, whole(second.orders)),
+            h("td", {}, second.text ? this.say(second.text) : h("span.sub", {}, "nothing that is known"))
+          )
+        )
+      );
+    }
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+      const direction = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[event.key];
+      if (direction === void 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.move(direction);
+    }
+  };
+
+  // src/parts/slow.js
+  var ORDERS_MAX = 12;
+  var SlowSeconds = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {CausesData | null} */
+    #causes = null;
+    /** @param {RunModel} model for its words @param {Actions} actions */
+    constructor(model, actions) {
+      this.say = (text) => inWordsOf(model, text);
+      const picking = {
+        ...actions,
+        pick: (ms) => {
+          const { from, to } = aroundMoment(ms);
+          actions.brush(from, to);
+        }
+      };
+      this.heat = new Heatmap({ title: "Latency over time", actions: picking, height: 280, lines: true });
+      this.lanes = new Lanes(picking);
+      this.worst = new WorstSeconds((second) => {
+        const { from, to } = around(second);
+        actions.brush(from, to);
+      }, this.say);
+      this.rows = h("tbody");
+      this.caption = h("caption");
+      this.orders = this.#orders();
+      this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
+      this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
+      this.where = h("section.where", {}, this.median.element, this.slowest.element);
+      this.map = h("div.map", {}, this.heat.element, this.lanes.element);
+    }
+    /**
+     * @param {View} view
+     * @param {ResultData | null} result of the run, as far as there is one
+     * @param {Part | null} chosen by the reader
+     */
+    update(view, result, chosen) {
+      const causes = result?.causes ?? null;
+      [this.#view, this.#causes] = [view, causes];
+      const bins = view.histBins({ name: END_TO_END.name });
+      const samples = bins.reduce((sum3, { hist }) => sum3 + hist.count, 0);
+      this.heat.update(view, bins, `${counted(samples, "sample")}; the stronger the colour, the more of them`);
+      const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
+      this.lanes.update(view, causes?.events ?? [], cpu, result?.machine?.cores ?? 0);
+      this.worst.update(causes?.seconds ?? [], chosen, view.begin);
+      const orders = ordersIn(causes?.orders ?? [], view.range);
+      this.#showOrders(orders, view.begin);
+      this.#showStages(view, orders);
+    }
+    release() {
+      this.heat.release();
+      this.lanes.release();
+    }
+    #orders() {
+      const save2 = h("button.quiet", { type: "button", on: { click: () => this.#saveTrace() } }, "Perfetto trace");
+      const columns = ["due at", "whole", ...STAGES.map(({ title }) => title)];
+      const [due, all, ...stages] = columns.map((title) => h("th.number", { scope: "col" }, title));
+      stages.forEach((cell, at) => cell.prepend(patch(STAGES[at].stage)));
+      return h(
+        "section.orders",
+        {},
+        h("div.tools", {}, save2),
+        h(
+          "div.table",
+          { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") },
+          h(
+            "table.waterfall",
+            {},
+            this.caption,
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, this.say("order")),
+                due,
+                all,
+                h("th.bars", { scope: "col", "aria-hidden": "true" }),
+                stages
+              )
+            ),
+            this.rows
+          )
+        )
+      );
+    }
+    /** @param {OrderData[]} orders @param {number} beginMs */
+    #showOrders(orders, beginMs) {
+      show(this.orders, orders.length > 0);
+      const most = Math.min(orders.length, ORDERS_MAX);
+      const of = orders.length > most ? `, of ${whole(orders.length)} that were kept` : "";
+      setText(this.caption, this.say(`The slowest ${counted(most, "order")} of this range${of}`));
+      this.rows.replaceChildren(...orderRows(orders.slice(0, most), beginMs));
+    }
+    /** @param {View} view @param {OrderData[]} orders */
+    #showStages(view, orders) {
+      const hists = STAGES.map(({ stage: stage2 }) => view.hist(stageLatency(stage2)));
+      const medians = hists.map((hist) => percentile(hist, 50));
+      const sum3 = medians.reduce((all, us) => all + us, 0);
+      this.median.set(
+        sum3 > 0 ? STAGES.map(({ stage: stage2, title }, at) => ({ stage: stage2, title, us: medians[at], share: medians[at] / sum3 })) : [],
+        "Medians of stages need not add up to the median of the whole."
+      );
+      this.slowest.set(
+        meanStages(orders),
+        this.say(`Of the ${counted(orders.length, "order")} that were kept of this range.`)
+      );
+    }
+    #saveTrace() {
+      if (!this.#view || !this.#causes) return;
+      const { model, begin, range } = this.#view;
+      const trace = traceOf({
+        runId: model.runId,
+        beginMs: begin,
+        orders: ordersIn(this.#causes.orders, range),
+        events: eventsIn(this.#causes.events, range)
+      });
+      saveText(`${model.runId || "run"}-trace.json`, JSON.stringify(trace), "application/json");
+    }
+  };
+  function stageTable(caption) {
+    const body = h("tbody");
+    const about = h("p.summary");
+    const element = h("div.stages", {}, h("table.waterfall", {}, h("caption", {}, caption), body), about);
+    return {
+      element,
+      /** @param {StagePart[]} parts @param {string} text */
+      set: (parts, text) => {
+        show(element, parts.length > 0);
+        setText(about, text);
+        let before = 0;
+        body.replaceChildren(
+          ...parts.map(({ stage: stage2, title, us, share: part }) => {
+            const bar2 = h("span.bar");
+            bar2.style.setProperty("--from", String(before));
+            bar2.style.setProperty("--part", String(part));
+            bar2.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+            before += part;
+            return h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, title),
+              h("td.bars", { "aria-hidden": "true" }, bar2),
+              h("td.number", {}, latency(us)),
+              h("td.number", {}, share(part))
+            );
+          })
+        );
+      }
+    };
+  }
+  function patch(stage2) {
+    const element = h("i.patch", { "aria-hidden": "true" });
+    element.style.setProperty("background", `var(${STAGE_COLOURS[stage2]})`);
+    return element;
+  }
+
+  // src/parts/tiles.js
+  var NAMES = [
+    "latency p50",
+    "p95",
+    "p99",
+    "p99 between boundaries",
+    "p99.9",
+    "p99.99",
+    "max",
+    "messages offered",
+    "processed",
+    "CPU a message",
+    "lag"
+  ];
+  var BETWEEN = 3;
   var NOW_MS = 1e4;
+  var Tiles = class {
+    /** @param {RunModel} model */
+    constructor(model) {
+      this.model = model;
+      this.figures = keyFigures(NAMES);
+      this.element = this.figures.element;
+    }
+    /** @param {View} view @param {Hist} hist of the latencies @param {number | null} lag in messages */
+    update(view, hist, lag) {
+      const result = view.judged && view.history.latencyRows.length > 1 ? view.history.result : null;
+      const latencies = result ? ofResult(result, view) : ofRange(view, hist);
+      const now = view.model.live ? nowOf(view) : null;
+      const rates = [SENT, PROCESSED].map((of) => ({
+        value: rate(view.rate(of)),
+        unit: "/s",
+        sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`
+      }));
+      if (result) rates[0] = { value: rate(result.achieved_rate_per_s), unit: "/s", sub: "result" };
+      this.figures.set([...latencies, ...rates, cpuFigure(view, result), lagFigure(view, lag)]);
+    }
+  };
+  function ofResult(result, view) {
+    const { latencyRows: rows, limits } = view.history;
+    const clustersMin = limits.clusters_min ?? 0;
+    const figures2 = resultFigures(result, rows, clustersMin);
+    const between = betweenFigure(result, rows, clustersMin);
+    return [...figures2.slice(0, BETWEEN), between, ...figures2.slice(BETWEEN)];
+  }
+  function ofRange(view, hist) {
+    const of = view.judged ? "result" : "of this range";
+    const figures2 = [50, 95, 99, 99.9, 99.99].map(
+      (percent, at) => percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min)
+    );
+    const max = { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: `of ${counted(hist.count, "sample")}` };
+    return [...figures2.slice(0, BETWEEN), null, ...figures2.slice(BETWEEN), max];
+  }
+  function nowOf({ model, span, history: history2 }) {
+    return new View(model, { from: Math.max(span.from, span.to - NOW_MS), to: span.to, whole: false }, span, { history: history2 });
+  }
+  function cpuFigure(view, result) {
+    if (result) {
+      const us = result.cpu_us_per_message;
+      return us === null ? null : { value: fixed2(us, 2), unit: "µs", sub: "result" };
+    }
+    const jobs = view.numbers(CPU).filter(({ labels }) => labels.source?.startsWith("job"));
+    const spent = view.flowed(jobs.map(({ name, labels }) => ({ name, labels: { source: labels.source } })));
+    const done = view.flowed(PROCESSED) ?? 0;
+    return jobs.length > 0 && spent !== null && done > 0 ? { value: fixed2(spent * 1e6 / done, 2), unit: "µs", sub: "" } : null;
+  }
+  function lagFigure(view, lag) {
+    const sentRate = view.rate(SENT) ?? 0;
+    if (!view.model.live || lag === null) return null;
+    const seconds2 = sentRate > 0 ? `${(lag / sentRate).toFixed(2)} s of load; ` : "";
+    return { value: whole(lag), unit: "messages", sub: `${seconds2}counted up to 2 s late` };
+  }
+
+  // src/parts/why.js
+  var Why = class {
+    #shown = "";
+    constructor() {
+      this.sentence = h("p.sentence");
+      this.list = h("ul.causes");
+      this.tail = h("p.about");
+      this.element = h("section.why", { "aria-label": "Why" }, h("h2", {}, "Why"), this.sentence, this.list, this.tail);
+    }
+    /** @param {RunModel | null} model for its words @param {{live: boolean, result: ResultData | null}} run */
+    update(model, run) {
+      const say = (text) => model ? inWordsOf(model, text) : text;
+      const causes = run.result?.causes ?? null;
+      const sentence = causes ? `${capital(causes.sentence.replace(/\.$/, ""))}.` : whyNone(run);
+      const key = JSON.stringify([sentence, causes?.found]);
+      if (this.#shown === key) return;
+      this.#shown = key;
+      this.sentence.classList.toggle("none", causes === null);
+      setText(this.sentence, say(sentence));
+      this.list.replaceChildren(...causes ? items(causes, say) : []);
+      show(this.list, this.list.childElementCount > 0);
+      setText(this.tail, causes ? say(tailText(causes)) : "");
+    }
+  };
+  function items(causes, say) {
+    const left = unexplainedText(causes);
+    return [
+      ...causes.found.map(
+        (cause) => h(
+          "li",
+          {},
+          meter(cause.share),
+          h("span", {}, say(causeText(cause)), cause.advice && h("span.advice", {}, ` Try first: ${say(cause.advice)}`))
+        )
+      ),
+      left && h("li.rest", {}, meter(causes.unexplained_share), h("span", {}, say(left)))
+    ].filter((item) => item !== "");
+  }
+  function meter(part) {
+    const fill = h("i");
+    fill.style.setProperty("--part", String(Math.max(0, Math.min(1, part))));
+    return h("span.meter", { "aria-hidden": "true" }, fill);
+  }
+  function capital(text) {
+    return text.slice(0, 1).toUpperCase() + text.slice(1);
+  }
+
+  // src/pages/overview.js
   var THROUGHPUT = [
     { title: "offered", of: SENT },
     { title: "processed", of: PROCESSED }
@@ -3484,14 +4536,9 @@
     constructor(app) {
       this.app = app;
       const { actions } = app;
-      this.figures = keyFigures([
-        "messages offered",
-        "processed",
-        inWordsOf(app.model, "alerts"),
-        "lag",
-        ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
-        "max"
-      ]);
+      this.why = new Why();
+      this.tiles = new Tiles(app.model);
+      this.slow = new SlowSeconds(app.model, actions);
       this.over = new TimeChart({
         title: "Latency, intended send to receipt",
         unit: "log scale",
@@ -3539,18 +4586,23 @@
       this.element = h(
         "div",
         {},
-        this.figures.element,
+        this.why.element,
+        this.tiles.element,
         this.about,
         h(
           "div.grid",
           {},
-          h("div.wide", {}, this.over.element),
-          this.findings.element,
+          h("div.widest", {}, this.slow.map),
+          h("div.beside", {}, this.slow.worst.element, this.findings.element),
+          h("div.curve", {}, this.curve.element),
+          h("div.over", {}, this.over.element),
+          h("div.full", {}, this.slow.orders),
+          h("div.full", {}, this.slow.where),
+          ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
           h("div.full", {}, this.triple.element),
           this.result,
-          ...[this.rates, this.lag, this.alerts].map(({ element }) => h("div.third", {}, element)),
-          h("div.half", {}, this.curve.element),
-          h("div.half", {}, this.counts.element, this.notes.element)
+          h("div.half", {}, this.counts.element),
+          h("div.half", {}, this.notes.element)
         )
       );
     }
@@ -3558,7 +4610,11 @@
     update(view) {
       const hist = view.hist(END_TO_END);
       const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
-      this.#figures(view, hist, points.at(-1));
+      const { choice } = this.app.route;
+      const { live } = view.model;
+      this.why.update(view.history, { live, result: view.history.result });
+      this.tiles.update(view, hist, points.at(-1)?.value ?? null);
+      this.slow.update(view, view.history.result, choice.kind === "fixed" ? choice : null);
       setText(this.about, inWordsOf(view.history, aboutLatencies(view)));
       const bins = view.histBins({ name: END_TO_END.name });
       this.over.update(view, percentileRows(bins), percentileOverall(hist, view), percentileSummary(view, bins));
@@ -3598,7 +4654,9 @@
         ])
       );
       this.notes.setRows(
-        view.model.notes.map(({ unix_ms: ms, kind, name, text }) => [
+        view.model.notes.filter(({ kind, unix_ms: ms }) => {
+          return kind !== "result" && (choice.kind !== "fixed" || ms >= view.range.from && ms < view.range.to);
+        }).map(({ unix_ms: ms, kind, name, text }) => [
           elapsed((ms - view.begin) / 1e3),
           clockTime(ms),
           kind === "phase" ? name : `${kind}: ${name}`,
@@ -3607,33 +4665,12 @@
       );
       this.findings.update(view);
     }
-    release() {
-      for (const chart of [this.over, this.rates, this.alerts, this.lag, this.curve]) chart.release();
+    /** The next of the worst seconds, or the one before. @param {number} direction */
+    next(direction) {
+      this.slow.worst.move(direction);
     }
-    /** @param {View} view @param {Hist} hist @param {LagPoint} [lag] */
-    #figures(view, hist, lag) {
-      const { model, span } = view;
-      const now = model.live ? new View(model, { from: Math.max(span.from, span.to - NOW_MS), to: span.to, whole: false }, span) : null;
-      const rates = [SENT, PROCESSED, ALERTS].map((of2) => ({
-        value: rate(view.rate(of2)),
-        unit: "/s",
-        sub: now ? `now ${rate(now.rate(of2))}` : `${whole(view.grown(of2))} in all`
-      }));
-      const sentRate = view.rate(SENT) ?? 0;
-      const of = `${view.judged ? "result, " : ""}of ${counted(hist.count, "sample")}`;
-      const latencies = PERCENTS.map(
-        (percent, at) => percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min)
-      );
-      this.figures.set([
-        ...rates,
-        {
-          value: whole(lag?.value),
-          unit: "messages",
-          sub: lag && sentRate > 0 ? `${(lag.value / sentRate).toFixed(2)} s of load` : ""
-        },
-        ...latencies,
-        { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: "" }
-      ]);
+    release() {
+      for (const part of [this.slow, this.over, this.rates, this.alerts, this.lag, this.curve]) part.release();
     }
   };
   function aboutLatencies({ judged, history: history2 }) {
@@ -3732,17 +4769,17 @@
     }
     /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
     #row(title, way, href) {
-      const bar = h("span.bar");
+      const bar2 = h("span.bar");
       const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
       const name = href === "#" ? title : h("a", { href }, title);
       return {
-        bar,
+        bar: bar2,
         cells,
         element: h(
           "tr",
           {},
           h("th", { scope: "row" }, name, h("span.sub", {}, ` ${way}`)),
-          h("td.bars", { "aria-hidden": "true" }, bar),
+          h("td.bars", { "aria-hidden": "true" }, bar2),
           cells
         )
       };
@@ -3752,13 +4789,13 @@
      * @param {Hist} hist
      * @param {{from: number, mean: number, total: number, unit: Unit}} given from, mean, total: us
      */
-    #fill({ bar, cells }, hist, { from, mean, total: total2, unit }) {
-      bar.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
-      bar.style.setProperty("--part", String(total2 > 0 ? mean / total2 : 0));
+    #fill({ bar: bar2, cells }, hist, { from, mean, total: total2, unit }) {
+      bar2.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
+      bar2.style.setProperty("--part", String(total2 > 0 ? mean / total2 : 0));
       const values = SHOWN.map((percent) => shownPercentile(hist, percent));
       const texts = [
         inUnit(hist.count > 0 ? mean : null, unit),
-        total2 > 0 ? `${fixed(100 * mean / total2, 1)}%` : NONE,
+        total2 > 0 ? `${fixed2(100 * mean / total2, 1)}%` : NONE,
         ...values.map((value) => inUnit(value, unit))
       ];
       texts.forEach((text, at) => setText(cells[at], text));
@@ -3921,11 +4958,14 @@
     const [path, query = ""] = fragment.replace(/^#\/?/, "").split("?");
     const [page, ...rest] = path.split("/").map(decoded);
     const params = new URLSearchParams(query);
+    const range = params.get("range") ?? "";
+    const choice = choiceOf(range);
     return {
       page: PAGES.includes(page) ? page : "overview",
       item: PAGES.includes(page) ? rest.join("/") : "",
       run: params.get("run") ?? "",
-      choice: choiceOf(params.get("range")),
+      choice,
+      refused: choiceText(choice) ? "" : range,
       widthMs: /^\d{1,5}$/.test(params.get("bins") ?? "") ? Number(params.get("bins")) * 1e3 : 0
     };
   }
@@ -4217,7 +5257,7 @@
       updateMemory(this.memory, view, [source]);
       this.histograms.element.hidden = histogramsOf(view.model, source).length === 0;
       this.histograms.set(
-        histogramsOf(view.model, source).map((selector) => ({ title: titleOf(selector), hist: view.hist(selector) }))
+        histogramsOf(view.model, source).map((selector) => ({ title: titleOf2(selector), hist: view.hist(selector) }))
       );
       const done = stepsOf(view.model, COMPUTATIONS).filter(
         ({ workers: kind, latency: selector }) => source.startsWith(kind) && view.has(selector)
@@ -4325,23 +5365,28 @@
       { text: source, href: app.href("workers", source) },
       workOf(source, view.model),
       messages ? whole(view.rate(messages)) : NONE,
-      cpuRate === null ? NONE : fixed(cpuRate, 2),
-      cpu !== null && count > 0 ? fixed(cpu * 1e6 / count, 2) : NONE,
+      cpuRate === null ? NONE : fixed2(cpuRate, 2),
+      cpu !== null && count > 0 ? fixed2(cpu * 1e6 / count, 2) : NONE,
       bytes(view.gauge({ name: MEMORY.name, labels: own })),
       whole(epochs.length || null),
-      newest2 ? `${duration(Math.max(0, view.model.nowMs - newest2.end_unix_ms))} ago` : NONE,
+      newest2 ? newestPush(newest2, view) : NONE,
       newest2 && newest2.clock_error_us >= 0 ? `±${latency(newest2.clock_error_us)}` : "unknown"
     ];
   }
-  function titleOf({ name, labels = {} }) {
+  function titleOf2({ name, labels = {} }) {
     const rest = Object.entries(labels).filter(([label]) => !["phase", "source", "run_id"].includes(label));
     return [plainName(name), ...rest.map(([, value]) => value)].join(", ").replaceAll("_", " ");
   }
   function cores(value) {
-    return value === null ? NONE : `${fixed(value, 2)} cores`;
+    return value === null ? NONE : `${fixed2(value, 2)} cores`;
   }
   function seconds(value) {
-    return value === null ? NONE : `${fixed(value, 1)} s`;
+    return value === null ? NONE : `${fixed2(value, 1)} s`;
+  }
+
+  // src/parts/document.js
+  function hasNoObjective({ verdict, verdicts: given }) {
+    return verdict === "passed" && given?.objectives?.evidence.length === 0;
   }
 
   // src/parts/bar.js
@@ -4365,6 +5410,7 @@
       this.title = h("span.title");
       this.runId = h("span.runid");
       this.verdict = h("span.verdict");
+      this.objective = h("span.sub", {}, "no objective set");
       this.export = h("a.button", { download: "" }, "export");
       this.theme = h("button.quiet", { type: "button", on: { click: () => app.toggleTheme() } });
       this.tables = h(
@@ -4382,7 +5428,7 @@
         { type: "button", title: "Keys and how to read this (?)", "aria-label": "Help", on: { click: () => app.help() } },
         "?"
       );
-      this.run = h("div.run", {}, this.title, this.runId, this.verdict, this.state, this.export);
+      this.run = h("div.run", {}, this.title, this.runId, this.verdict, this.objective, this.state, this.export);
       this.element = h(
         "header.bar",
         {},
@@ -4417,6 +5463,7 @@
       setText(this.verdict, model?.outcome || "not judged yet");
       this.verdict.dataset.verdict = model?.verdict ?? "";
       show(this.verdict, Boolean(model));
+      show(this.objective, Boolean(model?.result && hasNoObjective(model.result)));
       show(this.export, Boolean(model) && feed.served && !feed.fromFile);
       if (model) setAttribute(this.export, "href", `api/v1/runs/${encodeURIComponent(model.runId)}/export`);
       const state = stateOf2(feed);
@@ -4466,6 +5513,9 @@
     ["g r", "runs"],
     ["g a", "aggregator"],
     ["[ ]", "range half its width earlier, later"],
+    ["n p", "next, previous worst second, on the overview"],
+    ["← →", "move a chart's cursor; with Shift pick a range, Enter takes it"],
+    ["Ctrl wheel", "zoom a chart; Shift wheel moves it"],
     ["l", "follow the newest data"],
     ["0", "the whole run"],
     ["− +", "narrower, wider bins"],
@@ -4827,6 +5877,8 @@
     };
     /** @type {Page | null} */
     #page = null;
+    /** Whether the reader has chosen the run; else it is the newest, and the address has its name all the same. */
+    #pinned = this.route.run !== "";
     #shown = "";
     #series = 0;
     #drawing = false;
@@ -4867,7 +5919,8 @@
     href = (page, item = "", run = this.route.run) => routeText({ ...this.route, ...run === this.route.run ? {} : { choice: JUDGED, widthMs: 0 }, page, item, run });
     /** Show another range. @param {Choice} choice */
     choose(choice) {
-      this.#replace({ choice });
+      if (choice.kind === "fixed" && this.route.run) this.#pin();
+      this.#replace({ choice, refused: "" });
     }
     /** Show what is half a range's width earlier (-1) or later (1). @param {number} direction */
     move(direction) {
@@ -4942,6 +5995,8 @@
         "g a": go("aggregator"),
         "[": () => this.move(-1),
         "]": () => this.move(1),
+        n: () => this.#page?.next?.(1),
+        p: () => this.#page?.next?.(-1),
         l: () => this.goLive(),
         0: () => this.choose(WHOLE2),
         t: () => this.toggleTables(),
@@ -4963,10 +6018,16 @@
       this.bar.route();
       this.draw();
     }
-    #routed() {
-      this.route = readRoute(location.hash);
-      this.bar.route();
+    #pin() {
+      this.#pinned = true;
       this.feed.want(this.route.run);
+    }
+    #routed() {
+      const route = readRoute(location.hash);
+      if (route.run && route.run !== this.route.run) this.#pinned = true;
+      this.route = route;
+      this.bar.route();
+      this.feed.want(this.#pinned ? this.route.run : "");
       if (this.route.page === "runs") this.feed.refresh();
       this.draw();
     }
@@ -4975,7 +6036,7 @@
       const { model } = feed;
       const span = model?.span() ?? null;
       const withoutRun = route.page === "runs" || route.page === "compare";
-      if (span && !overlaps(route.choice, span)) this.route = { ...route, choice: JUDGED };
+      if (model && span && !withoutRun) this.#settle(model, span);
       this.view = model && span && this.#viewOf(model, span);
       this.bar.update();
       show(this.range.element, span !== null && !withoutRun);
@@ -4990,6 +6051,24 @@
         /** @type {View} */
         this.view
       );
+    }
+    /**
+     * Have the address name the run that is open, and a range that it has.
+     * @param {RunModel} model
+     * @param {Part} span
+     */
+    #settle(model, span) {
+      const { route } = this;
+      if (this.#pinned && route.run !== model.runId) return;
+      const named2 = this.#pinned || !this.feed.served ? {} : { run: model.runId };
+      const fits = overlaps(route.choice, span);
+      const shown2 = model.judged ? "what was judged is shown" : "the whole run is shown";
+      if (!fits) this.#say(`The range of the address lies outside of this run; ${shown2}.`);
+      if (route.refused) this.#say(`The range “${route.refused}” of the address cannot be read; ${shown2}.`);
+      this.route = { ...route, ...named2, ...fits ? {} : { choice: JUDGED }, refused: "" };
+      if (routeText(this.route) === routeText(route) && !route.refused) return;
+      history.replaceState(null, "", routeText(this.route));
+      this.bar.route();
     }
     /**
      * Leave the page that is shown for the one of that name, if it is another one, or was made for fewer series.

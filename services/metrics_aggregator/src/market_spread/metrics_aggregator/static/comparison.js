@@ -283,6 +283,95 @@
     setAttribute(link, "href", href);
   }
 
+  // src/save.js
+  function save(name, blob) {
+    const url = URL.createObjectURL(blob);
+    const link = h("a", { href: url, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 1e4);
+  }
+  function saveText(name, text, type = "text/plain") {
+    save(name, new Blob([text], { type: `${type};charset=utf-8` }));
+  }
+  function fileName(title, extension) {
+    return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "")}.${extension}`;
+  }
+
+  // src/hdr.js
+  var SLOTS = 23552;
+  var SCRATCH = new Float64Array(SLOTS);
+  var NO_INDICES = new Int32Array(0);
+  var NO_NUMBERS = new Float64Array(0);
+
+  // src/textfiles.js
+  function csvOf(rows) {
+    return rows.map((row) => `${row.map(field).join(",")}\r
+`).join("");
+  }
+  function field(value) {
+    if (value === null) return "";
+    if (typeof value === "number") return String(value);
+    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  }
+
+  // src/theme.js
+  var KEY = "market-spread-theme";
+  var dark = window.matchMedia("(prefers-color-scheme: dark)");
+  var listeners = /* @__PURE__ */ new Set();
+  var colours = /* @__PURE__ */ new Map();
+  function startTheme() {
+    apply(stored());
+    dark.addEventListener("change", () => apply(stored()));
+  }
+  function theme() {
+    return stored() ?? (dark.matches ? "dark" : "light");
+  }
+  function toggleTheme() {
+    const other = theme() === "dark" ? "light" : "dark";
+    remember(other === (dark.matches ? "dark" : "light") ? null : other);
+    apply(stored());
+  }
+  function colour(name) {
+    const known = colours.get(name);
+    if (known !== void 0) return known;
+    const found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    colours.set(name, found);
+    return found;
+  }
+  function apply(chosen) {
+    if (chosen) document.documentElement.dataset.theme = chosen;
+    else delete document.documentElement.dataset.theme;
+    colours = /* @__PURE__ */ new Map();
+    for (const listener of listeners) listener();
+  }
+  var unstored = null;
+  function stored() {
+    try {
+      return (
+        /** @type {Theme | null} */
+        localStorage.getItem(KEY)
+      );
+    } catch {
+      return unstored;
+    }
+  }
+  function remember(value) {
+    unstored = value;
+    try {
+      if (value === null) localStorage.removeItem(KEY);
+      else localStorage.setItem(KEY, value);
+    } catch {
+    }
+  }
+
+  // src/charts/plot.js
+  function axisFont(size = 11) {
+    return `${size}px ${colour("--font")}`;
+  }
+
   // src/charts/figure.js
   var TABLE_ROWS_MAX = 2e3;
   var figures = /* @__PURE__ */ new Set();
@@ -296,27 +385,31 @@
   var Figure = class {
     /** @type {() => Cell[][]} */
     #rows = () => [];
+    /** @type {(() => (string | number | null)[][]) | undefined} */
+    #raw;
+    /** @type {Line[]} */
+    #lines = [];
     /** @type {Table} */
     #table;
     /**
-     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string}[]}} given
-     *   about: what there is to know to read it; columns: of the table twin, all of them numbers.
+     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
+     *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
      */
     constructor({ title, unit = "", about = "", columns }) {
       numbered += 1;
       const id = `figure-${numbered}`;
       this.title = title;
+      this.columns = columns;
       this.plot = h("div.plot", { role: "img", "aria-label": title });
       this.when = h("b");
       this.clock = h("span");
       this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
       this.summary = h("p.summary", { id: `${id}-summary` });
-      this.toggle = h(
-        "button.quiet",
-        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
-        "table"
-      );
+      this.toggle = h("button.quiet", { type: "button", on: { click: () => this.showTable(!this.tabled) } }, "table");
       setAttribute(this.toggle, "aria-label", `${title} as a table`);
+      this.tools = h("span.tools", {}, this.toggle);
+      this.addTool("csv", "csv", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
+      this.addTool("png", "png", () => this.#picture());
       this.#table = table({
         caption: `${title}${unit ? `, ${unit}` : ""}`,
         columns: columns.map((column) => ({ numeric: true, ...column })),
@@ -326,7 +419,7 @@
       this.element = h(
         "figure.chart",
         { "aria-labelledby": id },
-        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.toggle),
+        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.tools),
         this.legend,
         this.plot,
         this.twin,
@@ -344,8 +437,15 @@
      */
     addKey(line) {
       const value = h("b");
+      this.#lines.push(line);
       this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
       return value;
+    }
+    /** A file that the chart gives. @param {string} text @param {string} kind in words @param {() => void} click */
+    addTool(text, kind, click) {
+      const button = h("button.quiet", { type: "button", on: { click } }, text);
+      setAttribute(button, "aria-label", `${this.title} as ${kind}`);
+      this.tools.prepend(button);
     }
     /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
     setWhen(when, clock = "") {
@@ -356,11 +456,13 @@
      * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
      * @param {string} text
      * @param {() => Cell[][]} rows
+     * @param {() => (string | number | null)[][]} [raw] the same for a CSV file, as plain numbers, with titles first
      */
-    describe(text, rows) {
+    describe(text, rows, raw) {
       setText(this.summary, text);
       setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
       this.#rows = rows;
+      this.#raw = raw;
       if (this.tabled) this.#fill();
     }
     /** Put the unit of the twin's columns. @param {string[]} units */
@@ -372,22 +474,57 @@
       this.tabled = shown;
       show(this.twin, shown);
       show(this.plot, !shown);
-      setAttribute(this.toggle, "aria-pressed", shown);
       setText(this.toggle, shown ? "chart" : "table");
+      setAttribute(this.toggle, "aria-label", `${this.title} as a ${shown ? "chart" : "table"}`);
       if (shown) this.#fill();
     }
     /** No longer among those that `toggleAllTables` reaches. */
     release() {
       figures.delete(this);
     }
+    #csv() {
+      if (this.#raw) return csvOf(this.#raw());
+      const texts = this.#rows().map((row) => row.map((cell) => typeof cell === "string" ? cell : cell.text));
+      return csvOf([this.columns.map(({ title }) => title), ...texts]);
+    }
+    /** The chart as it is drawn, with its title and the names of its lines above it. */
+    #picture() {
+      const canvas = this.plot.querySelector("canvas");
+      const picture = document.createElement("canvas");
+      const ctx = picture.getContext("2d");
+      if (!canvas || !ctx) return;
+      const ratio = window.devicePixelRatio || 1;
+      [picture.width, picture.height] = [canvas.width, canvas.height + 44 * ratio];
+      ctx.fillStyle = colour("--paper");
+      ctx.fillRect(0, 0, picture.width, picture.height);
+      ctx.drawImage(canvas, 0, 44 * ratio);
+      ctx.scale(ratio, ratio);
+      ctx.fillStyle = colour("--ink");
+      ctx.font = `600 ${axisFont(13)}`;
+      ctx.fillText(this.title, 8, 17);
+      ctx.font = axisFont(11);
+      this.#lines.reduce((left, line) => drawnKey(ctx, line, left), 8);
+      picture.toBlob((blob) => blob && save(fileName(this.title, "png"), blob));
+    }
     #fill() {
       const rows = this.#rows();
       this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
     }
   };
-  function swatch({ colour, dash = [], width = 1.5 }) {
+  function drawnKey(ctx, { title, colour: name, dash = [], width = 1.5 }, left) {
+    ctx.strokeStyle = colour(name);
+    ctx.lineWidth = width;
+    ctx.setLineDash(dash);
+    ctx.beginPath();
+    ctx.moveTo(left, 32);
+    ctx.lineTo(left + 20, 32);
+    ctx.stroke();
+    ctx.fillText(title, left + 25, 36);
+    return left + 41 + ctx.measureText(title).width;
+  }
+  function swatch({ colour: name, dash = [], width = 1.5 }) {
     const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
-    line.style.setProperty("stroke", `var(${colour})`);
+    line.style.setProperty("stroke", `var(${name})`);
     return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
   }
 
@@ -581,49 +718,6 @@
     const room = ticks.length > 1 ? Math.abs(place(ticks[1].at) - place(ticks[0].at)) : longest;
     const every = Math.max(1, Math.ceil(longest / Math.max(1, room)));
     return ticks.filter((_tick, at) => at % every === 0);
-  }
-
-  // src/theme.js
-  var KEY = "market-spread-theme";
-  var dark = window.matchMedia("(prefers-color-scheme: dark)");
-  var listeners = /* @__PURE__ */ new Set();
-  var colours = /* @__PURE__ */ new Map();
-  function startTheme() {
-    apply(stored());
-    dark.addEventListener("change", () => apply(stored()));
-  }
-  function theme() {
-    return stored() ?? (dark.matches ? "dark" : "light");
-  }
-  function toggleTheme() {
-    const other = theme() === "dark" ? "light" : "dark";
-    remember(other === (dark.matches ? "dark" : "light") ? null : other);
-    apply(stored());
-  }
-  function apply(chosen) {
-    if (chosen) document.documentElement.dataset.theme = chosen;
-    else delete document.documentElement.dataset.theme;
-    colours = /* @__PURE__ */ new Map();
-    for (const listener of listeners) listener();
-  }
-  var unstored = null;
-  function stored() {
-    try {
-      return (
-        /** @type {Theme | null} */
-        localStorage.getItem(KEY)
-      );
-    } catch {
-      return unstored;
-    }
-  }
-  function remember(value) {
-    unstored = value;
-    try {
-      if (value === null) localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, value);
-    } catch {
-    }
   }
 
   // src/comparison.js

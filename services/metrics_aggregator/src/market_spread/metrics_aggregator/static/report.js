@@ -228,6 +228,10 @@
   // src/model.js
   var INTERVALS_MAX = 2e3;
   var RunModel = class {
+    /** @type {Note | undefined} */
+    #resultNote;
+    /** @type {ResultData | null} */
+    #result = null;
     /** @param {RunData} data the answer of /api/v1/runs/{run_id}/data; RangeError if it is of another format */
     constructor(data) {
       if (data.format !== 1) throw new RangeError(`the data has format ${data.format}, this page reads format 1`);
@@ -313,6 +317,12 @@
     get latencyRows() {
       return this.#verdictNote?.judged?.rows ?? [];
     }
+    /** The result whole, as result.json has it; null as long as there is none, and of a run of an older version. */
+    get result() {
+      const note = this.notes.findLast(({ kind }) => kind === "result");
+      if (note !== this.#resultNote) [this.#resultNote, this.#result] = [note, note ? resultIn(note) : null];
+      return this.#result;
+    }
     get #verdictNote() {
       return this.notes.findLast(({ kind }) => kind === "verdict");
     }
@@ -376,6 +386,13 @@
   function sameLabels(one, other) {
     const names = Object.keys(one);
     return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+  }
+  function resultIn({ text }) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
   }
   function inOrder(notes) {
     return [...notes].sort((one, other) => one.unix_ms - other.unix_ms);
@@ -442,203 +459,81 @@
     return [...merged, ...intervals.slice(half)];
   }
 
-  // src/charts/figure.js
-  var TABLE_ROWS_MAX = 2e3;
-  var figures = /* @__PURE__ */ new Set();
-  var allTables = false;
-  var numbered = 0;
-  function toggleAllTables() {
-    allTables = !allTables;
-    for (const figure of figures) figure.showTable(allTables);
-    return allTables;
+  // src/save.js
+  function save(name, blob) {
+    const url = URL.createObjectURL(blob);
+    const link = h("a", { href: url, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 1e4);
   }
-  var Figure = class {
-    /** @type {() => Cell[][]} */
-    #rows = () => [];
-    /** @type {Table} */
-    #table;
-    /**
-     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string}[]}} given
-     *   about: what there is to know to read it; columns: of the table twin, all of them numbers.
-     */
-    constructor({ title, unit = "", about = "", columns }) {
-      numbered += 1;
-      const id = `figure-${numbered}`;
-      this.title = title;
-      this.plot = h("div.plot", { role: "img", "aria-label": title });
-      this.when = h("b");
-      this.clock = h("span");
-      this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
-      this.summary = h("p.summary", { id: `${id}-summary` });
-      this.toggle = h(
-        "button.quiet",
-        { type: "button", "aria-pressed": "false", on: { click: () => this.showTable(!this.tabled) } },
-        "table"
-      );
-      setAttribute(this.toggle, "aria-label", `${title} as a table`);
-      this.#table = table({
-        caption: `${title}${unit ? `, ${unit}` : ""}`,
-        columns: columns.map((column) => ({ numeric: true, ...column })),
-        quiet: true
-      });
-      this.twin = h("div.twin", { hidden: true }, this.#table.element);
-      this.element = h(
-        "figure.chart",
-        { "aria-labelledby": id },
-        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.toggle),
-        this.legend,
-        this.plot,
-        this.twin,
-        this.summary,
-        about && h("p.about", {}, about)
-      );
-      this.tabled = false;
-      figures.add(this);
-      if (allTables) this.showTable(true);
-    }
-    /**
-     * A line in the legend, with a place for its value below its name.
-     * @param {Line} line
-     * @returns {HTMLElement} the place
-     */
-    addKey(line) {
-      const value = h("b");
-      this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
-      return value;
-    }
-    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
-    setWhen(when, clock = "") {
-      setText(this.when, when);
-      setText(this.clock, clock);
-    }
-    /**
-     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
-     * @param {string} text
-     * @param {() => Cell[][]} rows
-     */
-    describe(text, rows) {
-      setText(this.summary, text);
-      setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
-      this.#rows = rows;
-      if (this.tabled) this.#fill();
-    }
-    /** Put the unit of the twin's columns. @param {string[]} units */
-    setUnits(units) {
-      this.#table.setUnits(units);
-    }
-    /** The table instead of the chart, or the chart again. @param {boolean} shown */
-    showTable(shown2) {
-      this.tabled = shown2;
-      show(this.twin, shown2);
-      show(this.plot, !shown2);
-      setAttribute(this.toggle, "aria-pressed", shown2);
-      setText(this.toggle, shown2 ? "chart" : "table");
-      if (shown2) this.#fill();
-    }
-    /** No longer among those that `toggleAllTables` reaches. */
-    release() {
-      figures.delete(this);
-    }
-    #fill() {
-      const rows = this.#rows();
-      this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
-    }
-  };
-  function swatch({ colour: colour2, dash = [], width = 1.5 }) {
-    const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
-    line.style.setProperty("stroke", `var(${colour2})`);
-    return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+  function saveText(name, text, type = "text/plain") {
+    save(name, new Blob([text], { type: `${type};charset=utf-8` }));
+  }
+  function fileName(title, extension) {
+    return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "")}.${extension}`;
   }
 
-  // src/format.js
-  var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-  var NONE = "–";
-  var MICRO = { name: "µs", us: 1, digits: 0 };
-  var MILLI = { name: "ms", us: 1e3, digits: 2 };
-  var COARSE = { name: "ms", us: 1e3, digits: 1 };
-  var SECOND = { name: "s", us: 1e6, digits: 2 };
-  function whole(value) {
-    return value === null || value === void 0 || Number.isNaN(value) ? NONE : WHOLE.format(Math.round(value));
+  // src/textfiles.js
+  var TICKS_PER_HALF = 5;
+  var US_PER_MS = 1e3;
+  function csvOf(rows) {
+    return rows.map((row) => `${row.map(field).join(",")}\r
+`).join("");
   }
-  function fixed(value, digits) {
-    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  function field(value) {
+    if (value === null) return "";
+    if (typeof value === "number") return String(value);
+    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   }
-  function unitFor(valuesUs) {
-    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
-    if (positive.length === 0) return MILLI;
-    const least = Math.min(...positive);
-    const most = Math.max(...positive);
-    if (most < 1e4 && least < 500) return MICRO;
-    if (least >= 1e7) return SECOND;
-    return least >= 1e5 ? COARSE : MILLI;
+  function hgrmOf(hist) {
+    const lines = ["       Value     Percentile TotalCount 1/(1-Percentile)", ""];
+    for (const { percent, below } of ticksOf(hist)) {
+      const value = percent === 0 ? hist.minUs : percentile(hist, percent);
+      const part = percent / 100;
+      const columns = [fixed(value / US_PER_MS, 3, 12), fixed(part, 12, 14), String(below).padStart(10)];
+      lines.push([...columns, ...percent < 100 ? [fixed(1 / (1 - part), 2, 14)] : []].join(" "));
+    }
+    const mean2 = hist.count > 0 ? hist.sumUs / hist.count : 0;
+    lines.push(
+      `#[Mean    = ${fixed(mean2 / US_PER_MS, 3, 12)}, StdDeviation   = ${fixed(deviationUs(hist, mean2) / US_PER_MS, 3, 12)}]`,
+      `#[Max     = ${fixed(hist.maxUs / US_PER_MS, 3, 12)}, Total count    = ${String(hist.count).padStart(12)}]`,
+      `#[Buckets = ${"22".padStart(12)}, SubBuckets     = ${"2048".padStart(12)}]`
+    );
+    return `${lines.join("\n")}
+`;
   }
-  function inUnit(us, unit) {
-    return us === null || us === void 0 ? NONE : fixed(us / unit.us, unit.digits);
+  function ticksOf(hist) {
+    const ticks = [];
+    if (hist.count === 0) return [];
+    for (let percent = 0; ; ) {
+      const value = percent === 0 ? hist.minUs : percentile(hist, percent);
+      const below = countUpTo(hist, value);
+      ticks.push({ percent, below });
+      if (below >= hist.count) break;
+      const halves = Math.floor(Math.log2(100 / (100 - percent))) + 1;
+      percent += 100 / (TICKS_PER_HALF * 2 ** halves);
+    }
+    return [...ticks.filter(({ percent }) => percent < 100), { percent: 100, below: hist.count }];
   }
-  function latency(us) {
-    if (us === null || us === void 0) return NONE;
-    if (us < 1e3) return `${fixed(us, us < 10 && us % 1 ? 1 : 0)} µs`;
-    if (us < 1e7) return `${fixed(us / 1e3, us < 1e4 ? 2 : us < 1e6 ? 1 : 0)} ms`;
-    return `${fixed(us / 1e6, us < 1e8 ? 2 : 1)} s`;
+  function countUpTo({ indices, numbers }, us) {
+    let count = 0;
+    for (let at = 0; at < indices.length && lowestValue(indices[at]) <= us; at += 1) count += numbers[at];
+    return count;
   }
-  function axisLatency(us) {
-    if (us < 1e3) return `${+us.toPrecision(3)} µs`;
-    if (us < 1e6) return `${+(us / 1e3).toPrecision(3)} ms`;
-    return `${+(us / 1e6).toPrecision(3)} s`;
+  function deviationUs({ indices, numbers, count }, mean2) {
+    if (count === 0) return 0;
+    let sum2 = 0;
+    indices.forEach((slot, at) => {
+      const median = lowestValue(slot) + Math.floor((highestValue(slot) - lowestValue(slot) + 1) / 2);
+      sum2 += numbers[at] * (median - mean2) ** 2;
+    });
+    return Math.sqrt(sum2 / count);
   }
-  function axisNumber(value) {
-    const size = Math.abs(value);
-    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)} G`;
-    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
-    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
-    return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
-  }
-  function rate(perSecond) {
-    if (perSecond === null || perSecond === void 0) return NONE;
-    if (perSecond === 0) return "0";
-    return perSecond < 10 ? fixed(perSecond, 2) : perSecond < 100 ? fixed(perSecond, 1) : whole(perSecond);
-  }
-  var BYTE_UNITS = [
-    { name: "GiB", size: 2 ** 30 },
-    { name: "MiB", size: 2 ** 20 },
-    { name: "KiB", size: 2 ** 10 }
-  ];
-  var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
-  function share(value) {
-    return `${fixed(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
-  }
-  function duration(ms) {
-    const seconds = Math.max(0, ms) / 1e3;
-    if (seconds < 10) return `${+seconds.toFixed(1)} s`;
-    if (seconds < 60) return `${Math.round(seconds)} s`;
-    const all = Math.round(seconds);
-    if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
-    return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
-  }
-  function elapsed(seconds, digits = 0) {
-    const ticks = Math.round(Math.abs(seconds) * 10 ** digits);
-    const sign = seconds < 0 && ticks > 0 ? "−" : "";
-    const all = Math.floor(ticks / 10 ** digits);
-    const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
-    const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
-    return `${sign}${h2 ? `${h2}:${pad(m)}` : m}:${pad(s)}${rest}`;
-  }
-  function clockTime(unixMs) {
-    const at = new Date(unixMs);
-    return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
-  }
-  function dateTime(unixMs) {
-    const at = new Date(unixMs);
-    return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(unixMs)}`;
-  }
-  function counted(number, noun, many = `${noun}s`) {
-    return `${whole(number)} ${Math.round(number) === 1 ? noun : many}`;
-  }
-  function percentName(percent) {
-    return `p${percent}`;
-  }
-  function pad(number) {
-    return String(number).padStart(2, "0");
+  function fixed(value, digits, width) {
+    return value.toFixed(digits).padStart(width);
   }
 
   // src/theme.js
@@ -699,6 +594,485 @@
     }
   }
 
+  // src/format.js
+  var WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+  var NONE = "–";
+  var MICRO = { name: "µs", us: 1, digits: 0 };
+  var MILLI = { name: "ms", us: 1e3, digits: 2 };
+  var COARSE = { name: "ms", us: 1e3, digits: 1 };
+  var SECOND = { name: "s", us: 1e6, digits: 2 };
+  function whole(value) {
+    return value === null || value === void 0 || Number.isNaN(value) ? NONE : WHOLE.format(Math.round(value));
+  }
+  function fixed2(value, digits) {
+    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  }
+  function unitFor(valuesUs) {
+    const positive = valuesUs.filter((value) => value !== null).filter((value) => value > 0);
+    if (positive.length === 0) return MILLI;
+    const least = Math.min(...positive);
+    const most = Math.max(...positive);
+    if (most < 1e4 && least < 500) return MICRO;
+    if (least >= 1e7) return SECOND;
+    return least >= 1e5 ? COARSE : MILLI;
+  }
+  function inUnit(us, unit) {
+    return us === null || us === void 0 ? NONE : fixed2(us / unit.us, unit.digits);
+  }
+  function latency(us) {
+    if (us === null || us === void 0) return NONE;
+    if (us < 1e3) return `${fixed2(us, us < 10 && us % 1 ? 1 : 0)} µs`;
+    if (us < 1e7) return `${fixed2(us / 1e3, us < 1e4 ? 2 : us < 1e6 ? 1 : 0)} ms`;
+    return `${fixed2(us / 1e6, us < 1e8 ? 2 : 1)} s`;
+  }
+  function axisLatency(us) {
+    if (us < 1e3) return `${+us.toPrecision(3)} µs`;
+    if (us < 1e6) return `${+(us / 1e3).toPrecision(3)} ms`;
+    return `${+(us / 1e6).toPrecision(3)} s`;
+  }
+  function axisNumber(value) {
+    const size = Math.abs(value);
+    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)} G`;
+    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
+    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
+    return size >= 100 || Number.isInteger(value) ? whole(value) : `${+value.toPrecision(3)}`;
+  }
+  function rate(perSecond) {
+    if (perSecond === null || perSecond === void 0) return NONE;
+    if (perSecond === 0) return "0";
+    return perSecond < 10 ? fixed2(perSecond, 2) : perSecond < 100 ? fixed2(perSecond, 1) : whole(perSecond);
+  }
+  var BYTE_UNITS = [
+    { name: "GiB", size: 2 ** 30 },
+    { name: "MiB", size: 2 ** 20 },
+    { name: "KiB", size: 2 ** 10 }
+  ];
+  var BYTE_STEPS = Array.from({ length: 44 }, (_none, at) => 2 ** at);
+  function share(value) {
+    return `${fixed2(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
+  }
+  function duration(ms) {
+    const seconds = Math.max(0, ms) / 1e3;
+    if (seconds < 10) return `${+seconds.toFixed(1)} s`;
+    if (seconds < 60) return `${Math.round(seconds)} s`;
+    const all = Math.round(seconds);
+    if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
+    return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
+  }
+  function elapsed(seconds, digits = 0) {
+    const ticks = Math.round(Math.abs(seconds) * 10 ** digits);
+    const sign = seconds < 0 && ticks > 0 ? "−" : "";
+    const all = Math.floor(ticks / 10 ** digits);
+    const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
+    const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
+    return `${sign}${h2 ? `${h2}:${pad(m)}` : m}:${pad(s)}${rest}`;
+  }
+  function clockTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  }
+  function dateTime(unixMs) {
+    const at = new Date(unixMs);
+    return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clockTime(unixMs)}`;
+  }
+  function counted(number, noun, many = `${noun}s`) {
+    return `${whole(number)} ${Math.round(number) === 1 ? noun : many}`;
+  }
+  function percentName(percent) {
+    return `p${percent}`;
+  }
+  function pad(number) {
+    return String(number).padStart(2, "0");
+  }
+
+  // src/phases.js
+  var MEASURING = /measur/;
+  function measuredPart(notes, range) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const at = phases.findIndex(({ name }) => MEASURING.test(name));
+    if (at < 0) return range;
+    const from = Math.max(range.from, phases[at].unix_ms);
+    const to = Math.min(range.to, phases[at + 1]?.unix_ms ?? Infinity);
+    return to - from >= 1e3 ? { from, to } : range;
+  }
+  function warmUp(notes, span) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const measuring = phases.find(({ name }) => MEASURING.test(name));
+    return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
+  }
+
+  // src/charts/plot.js
+  var SYNC_KEY = "time";
+  var UNMARKED = ["verdict", "limits", "result"];
+  var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
+  var CLICK_MS = 250;
+  var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
+  function axisFont(size = 11) {
+    return `${size}px ${colour("--font")}`;
+  }
+  function axis(more) {
+    return {
+      stroke: () => colour("--ink-2"),
+      font: axisFont(),
+      grid: { stroke: () => colour("--grid"), width: 1 },
+      ticks: { show: false },
+      gap: 6,
+      ...more
+    };
+  }
+  function timeAxis() {
+    return axis({
+      size: 26,
+      grid: { show: false },
+      ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
+      space: 64,
+      incrs: STEPS_S,
+      values: (_plot, splits) => splits.map((seconds) => elapsed(seconds))
+    });
+  }
+  function latencyAxis() {
+    return axis({
+      size: 58,
+      splits: (_plot, _axis, least, most) => logSplits(least, most),
+      filter: (_plot, splits) => splits,
+      values: (_plot, splits) => splits.map(axisLatency)
+    });
+  }
+  function latencyScale() {
+    return {
+      distr: 3,
+      range: (_plot, least, most) => least > 0 ? [roundLog(least, Math.floor), roundLog(Math.max(most, least * 1.01), Math.ceil)] : [1e3, 1e6]
+    };
+  }
+  var MANTISSAS = [1, 2, 5, 10];
+  function roundLog(value, towards) {
+    const decade = 10 ** Math.floor(Math.log10(value));
+    const steps = MANTISSAS.map((mantissa) => mantissa * decade);
+    const found = towards === Math.floor ? steps.filter((step) => step <= value * 1.000001).at(-1) : steps.find((step) => step >= value * 0.999999);
+    return found ?? null;
+  }
+  function logSplits(least, most) {
+    const decades = Math.log10(most / least);
+    const mantissas = decades > 5 ? [1] : decades > 3 ? [1, 3] : [1, 2, 5];
+    const splits = [];
+    for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
+      splits.push(
+        ...mantissas.map((mantissa) => mantissa * decade).filter((value) => value >= least * 0.9999 && value <= most * 1.0001)
+      );
+    }
+    return splits;
+  }
+  function timeCursor() {
+    return {
+      y: false,
+      sync: { key: SYNC_KEY, setSeries: false, scales: ["x", null] },
+      drag: { x: true, y: false, setScale: false, dist: 4 },
+      points: { size: 5, width: 1 },
+      bind: { dblclick: () => () => null }
+    };
+  }
+  function brushHooks(beginMs, actions) {
+    const msAt = (plot, left) => beginMs() + plot.posToVal(left, "x") * 1e3;
+    return {
+      init: [
+        (plot) => {
+          clicks(plot, (left) => actions.pick?.(msAt(plot, left)), actions.whole);
+          cursorKeys(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+          wheel(plot, (left, right) => actions.brush(msAt(plot, left), msAt(plot, right)));
+        }
+      ],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < 4 || keyed.has(plot)) return;
+          plot.setSelect(NOTHING, false);
+          if (plot.over.matches(":hover")) actions.brush(msAt(plot, left), msAt(plot, left + width));
+        }
+      ]
+    };
+  }
+  var NOTHING = { left: 0, top: 0, width: 0, height: 0 };
+  var keyed = /* @__PURE__ */ new WeakSet();
+  function clicks({ over }, once, twice) {
+    let waiting;
+    over.addEventListener("click", ({ clientX }) => {
+      clearTimeout(waiting);
+      const left = clientX - over.getBoundingClientRect().left;
+      waiting = setTimeout(() => once(left), CLICK_MS);
+    });
+    over.addEventListener("dblclick", () => {
+      clearTimeout(waiting);
+      twice();
+    });
+  }
+  function cursorKeys(plot, take) {
+    const place = plot.root.parentElement;
+    if (!place) return;
+    let from = 0;
+    const moveTo = (left) => {
+      const at = Math.max(0, Math.min(plot.over.clientWidth, left));
+      const setCursor = (
+        /** @type {(at: object, fire: boolean, tell: boolean) => void} */
+        plot.setCursor
+      );
+      setCursor({ left: at, top: plot.over.clientHeight / 2 }, true, true);
+      return at;
+    };
+    const leave = () => {
+      keyed.delete(plot);
+      plot.setSelect(NOTHING, false);
+    };
+    const onKey = (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const { clientWidth: width, clientHeight: height } = plot.over;
+      const left = Math.max(0, plot.cursor.left ?? 0);
+      const step = { ArrowLeft: -width / 100, ArrowRight: width / 100, Home: -width, End: width }[event.key];
+      if (step !== void 0) {
+        if (event.shiftKey && take && !keyed.has(plot)) {
+          keyed.add(plot);
+          from = left;
+        } else if (!event.shiftKey) leave();
+        const at = moveTo(left + step);
+        if (keyed.has(plot)) {
+          plot.setSelect({ left: Math.min(from, at), top: 0, width: Math.abs(at - from), height }, false);
+        }
+      } else if (event.key === "Enter" && keyed.has(plot)) {
+        const { left: first, width: wide } = plot.select;
+        leave();
+        if (wide >= 1) take?.(first, first + wide);
+      } else if (event.key === "Escape" && keyed.has(plot)) leave();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    place.tabIndex = 0;
+    place.addEventListener("keydown", onKey);
+  }
+  function wheel({ over }, take) {
+    over.addEventListener(
+      "wheel",
+      (event) => {
+        const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+        const zooms = event.ctrlKey || event.metaKey;
+        if (!zooms && Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY)) return;
+        event.preventDefault();
+        const { left, width } = over.getBoundingClientRect();
+        const [first, last] = zooms ? zoomed(event.clientX - left, width, event.deltaY > 0 ? 1.25 : 0.8) : [0, width].map((at) => at + Math.sign(sideways) * width * 0.1);
+        take(first, last);
+      },
+      { passive: false }
+    );
+  }
+  function zoomed(at, width, factor) {
+    return [at - at * factor, at + (width - at) * factor];
+  }
+  function marksHook(state) {
+    return (plot) => {
+      const { view } = state();
+      if (!view) return;
+      const { ctx, bbox } = plot;
+      const at = (ms) => plot.valToPos((ms - view.begin) / 1e3, "x", true);
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      for (const { from, to } of warmUp(view.model.notes, view.span)) {
+        ctx.fillStyle = colour("--shade");
+        ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
+      }
+      ctx.lineWidth = uPlot.pxRatio;
+      for (const { unix_ms: ms, kind } of view.model.notes) {
+        if (UNMARKED.includes(kind)) continue;
+        ctx.strokeStyle = colour(kind in MARKS ? "--ink-2" : "--mark");
+        ctx.setLineDash((MARKS[kind] ?? []).map((length) => length * uPlot.pxRatio));
+        const x = Math.round(at(ms)) + 0.5;
+        ctx.beginPath();
+        ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+      }
+      ctx.restore();
+    };
+  }
+  function placed(place, height, make) {
+    let plot = null;
+    const fit = () => {
+      const width = Math.floor(place.clientWidth);
+      if (width < 40) return;
+      if (plot === null) plot = make({ width, height });
+      else if (plot.width !== width) plot.setSize({ width, height });
+    };
+    place.style.setProperty("height", `${height}px`);
+    const observer = new ResizeObserver(fit);
+    observer.observe(place);
+    const endTheme = onTheme(() => plot?.redraw(false, true));
+    fit();
+    return {
+      plot: () => plot,
+      release: () => {
+        observer.disconnect();
+        endTheme();
+        plot?.destroy();
+      }
+    };
+  }
+
+  // src/charts/figure.js
+  var TABLE_ROWS_MAX = 2e3;
+  var figures = /* @__PURE__ */ new Set();
+  var allTables = false;
+  var numbered = 0;
+  function toggleAllTables() {
+    allTables = !allTables;
+    for (const figure of figures) figure.showTable(allTables);
+    return allTables;
+  }
+  var Figure = class {
+    /** @type {() => Cell[][]} */
+    #rows = () => [];
+    /** @type {(() => (string | number | null)[][]) | undefined} */
+    #raw;
+    /** @type {Line[]} */
+    #lines = [];
+    /** @type {Table} */
+    #table;
+    /**
+     * @param {{title: string, unit?: string, about?: string, columns: {title: string, unit?: string, numeric?: boolean}[]}} given
+     *   about: what there is to know to read it; columns: of the table twin, numbers if it is not said of one.
+     */
+    constructor({ title, unit = "", about = "", columns }) {
+      numbered += 1;
+      const id = `figure-${numbered}`;
+      this.title = title;
+      this.columns = columns;
+      this.plot = h("div.plot", { role: "img", "aria-label": title });
+      this.when = h("b");
+      this.clock = h("span");
+      this.legend = h("div.legend", { "aria-hidden": "true" }, h("div.key", {}, this.when, this.clock));
+      this.summary = h("p.summary", { id: `${id}-summary` });
+      this.toggle = h("button.quiet", { type: "button", on: { click: () => this.showTable(!this.tabled) } }, "table");
+      setAttribute(this.toggle, "aria-label", `${title} as a table`);
+      this.tools = h("span.tools", {}, this.toggle);
+      this.addTool("csv", "csv", () => saveText(fileName(title, "csv"), this.#csv(), "text/csv"));
+      this.addTool("png", "png", () => this.#picture());
+      this.#table = table({
+        caption: `${title}${unit ? `, ${unit}` : ""}`,
+        columns: columns.map((column) => ({ numeric: true, ...column })),
+        quiet: true
+      });
+      this.twin = h("div.twin", { hidden: true }, this.#table.element);
+      this.element = h(
+        "figure.chart",
+        { "aria-labelledby": id },
+        h("figcaption", {}, h("h3", { id }, title, unit && h("span.unit", {}, ` ${unit}`)), this.tools),
+        this.legend,
+        this.plot,
+        this.twin,
+        this.summary,
+        about && h("p.about", {}, about)
+      );
+      this.tabled = false;
+      figures.add(this);
+      if (allTables) this.showTable(true);
+    }
+    /**
+     * A line in the legend, with a place for its value below its name.
+     * @param {Line} line
+     * @returns {HTMLElement} the place
+     */
+    addKey(line) {
+      const value = h("b");
+      this.#lines.push(line);
+      this.legend.append(h("div.key", {}, h("span", {}, swatch(line), line.title), value));
+      return value;
+    }
+    /** A file that the chart gives. @param {string} text @param {string} kind in words @param {() => void} click */
+    addTool(text, kind, click) {
+      const button = h("button.quiet", { type: "button", on: { click } }, text);
+      setAttribute(button, "aria-label", `${this.title} as ${kind}`);
+      this.tools.prepend(button);
+    }
+    /** What the legend's values are of: a moment, or the range. @param {string} when @param {string} [clock] */
+    setWhen(when, clock = "") {
+      setText(this.when, when);
+      setText(this.clock, clock);
+    }
+    /**
+     * Say what is to be seen, and give the table's rows, which are worked out only if they are shown.
+     * @param {string} text
+     * @param {() => Cell[][]} rows
+     * @param {() => (string | number | null)[][]} [raw] the same for a CSV file, as plain numbers, with titles first
+     */
+    describe(text, rows, raw) {
+      setText(this.summary, text);
+      setAttribute(this.plot, "aria-label", `${this.title}. ${text}`);
+      this.#rows = rows;
+      this.#raw = raw;
+      if (this.tabled) this.#fill();
+    }
+    /** Put the unit of the twin's columns. @param {string[]} units */
+    setUnits(units) {
+      this.#table.setUnits(units);
+    }
+    /** The table instead of the chart, or the chart again. @param {boolean} shown */
+    showTable(shown2) {
+      this.tabled = shown2;
+      show(this.twin, shown2);
+      show(this.plot, !shown2);
+      setText(this.toggle, shown2 ? "chart" : "table");
+      setAttribute(this.toggle, "aria-label", `${this.title} as a ${shown2 ? "chart" : "table"}`);
+      if (shown2) this.#fill();
+    }
+    /** No longer among those that `toggleAllTables` reaches. */
+    release() {
+      figures.delete(this);
+    }
+    #csv() {
+      if (this.#raw) return csvOf(this.#raw());
+      const texts = this.#rows().map((row) => row.map((cell) => typeof cell === "string" ? cell : cell.text));
+      return csvOf([this.columns.map(({ title }) => title), ...texts]);
+    }
+    /** The chart as it is drawn, with its title and the names of its lines above it. */
+    #picture() {
+      const canvas = this.plot.querySelector("canvas");
+      const picture = document.createElement("canvas");
+      const ctx = picture.getContext("2d");
+      if (!canvas || !ctx) return;
+      const ratio = window.devicePixelRatio || 1;
+      [picture.width, picture.height] = [canvas.width, canvas.height + 44 * ratio];
+      ctx.fillStyle = colour("--paper");
+      ctx.fillRect(0, 0, picture.width, picture.height);
+      ctx.drawImage(canvas, 0, 44 * ratio);
+      ctx.scale(ratio, ratio);
+      ctx.fillStyle = colour("--ink");
+      ctx.font = `600 ${axisFont(13)}`;
+      ctx.fillText(this.title, 8, 17);
+      ctx.font = axisFont(11);
+      this.#lines.reduce((left, line) => drawnKey(ctx, line, left), 8);
+      picture.toBlob((blob) => blob && save(fileName(this.title, "png"), blob));
+    }
+    #fill() {
+      const rows = this.#rows();
+      this.#table.setRows(rows.slice(-TABLE_ROWS_MAX));
+    }
+  };
+  function drawnKey(ctx, { title, colour: name, dash = [], width = 1.5 }, left) {
+    ctx.strokeStyle = colour(name);
+    ctx.lineWidth = width;
+    ctx.setLineDash(dash);
+    ctx.beginPath();
+    ctx.moveTo(left, 32);
+    ctx.lineTo(left + 20, 32);
+    ctx.stroke();
+    ctx.fillText(title, left + 25, 36);
+    return left + 41 + ctx.measureText(title).width;
+  }
+  function swatch({ colour: name, dash = [], width = 1.5 }) {
+    const line = svg("line", { x1: 0, y1: 5, x2: 20, y2: 5, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
+    line.style.setProperty("stroke", `var(${name})`);
+    return svg("svg.swatch", { width: 20, height: 10, "aria-hidden": "true" }, line);
+  }
+
   // src/parts/document.js
   var TITLES = { correct: "Correct", valid: "Valid", objectives: "Meets the objectives" };
   function head({ result, outcome }) {
@@ -709,7 +1083,7 @@
       "header.report-head",
       {},
       h("div.tools", {}, tables, themes),
-      h("h1", {}, `${result.workload} `, verdict),
+      h("h1", {}, `${result.workload} `, verdict, hasNoObjective(result) && h("span.sub", {}, " no objective set")),
       h(
         "p.sub",
         {},
@@ -723,6 +1097,9 @@
       )
     );
   }
+  function hasNoObjective({ verdict, verdicts: given }) {
+    return verdict === "passed" && given?.objectives?.evidence.length === 0;
+  }
   function verdicts({ verdicts: given }) {
     const word = (holds, evidence) => holds === null ? evidence.length > 0 ? "not known" : "none asked for" : holds ? "yes" : "no";
     return h(
@@ -730,9 +1107,15 @@
       { "aria-label": "Verdicts" },
       Object.entries(given).map(
         ([name, { holds, evidence }]) => h(
-          "div",
-          {},
-          h("h2", {}, `${TITLES[name]}: `, h("b", { "data-holds": String(holds) }, word(holds, evidence))),
+          "details",
+          holds === false ? { open: true } : {},
+          h(
+            "summary",
+            {},
+            h("h2", {}, `${TITLES[name]}: `, h("b", { "data-holds": String(holds) }, word(holds, evidence))),
+            " ",
+            evidence.length > 0 && h("span.sub", {}, heldText(evidence))
+          ),
           h(
             "ul",
             {},
@@ -742,7 +1125,12 @@
       )
     );
   }
-  function anomalies({ anomalies: given }) {
+  function heldText(evidence) {
+    const unknown = evidence.filter(({ holds }) => holds === null).length;
+    const held = `${evidence.filter(({ holds }) => holds).length} of ${evidence.length} hold`;
+    return unknown > 0 ? `${held}, ${unknown} not known` : held;
+  }
+  function anomalies({ anomalies: given = [] }) {
     const lines = given.length > 0 ? given : ["Nothing."];
     return h(
       "section",
@@ -785,16 +1173,14 @@
     if (value === null || value === void 0) return "not known";
     return typeof value === "object" ? JSON.stringify(value) : String(value);
   }
-  function marks({ boundaries, gc }) {
-    return [
-      ...boundaries.map(({ begin_ms: ms, gap_ms: gap }) => ({
-        unix_ms: ms,
-        kind: "boundary",
-        name: "batch boundary",
-        text: `${gap} ms`
-      })),
-      ...gc.map(([component, ms, length]) => ({ unix_ms: ms, kind: "gc", name: component, text: `${length} ms` }))
-    ];
+  function marks({ result }) {
+    const events = result.causes?.events ?? [];
+    return events.filter(({ kind }) => kind === "boundary" || kind === "gc").map(({ kind, begin_unix_ms: ms, duration_ms: length, text: name }) => ({
+      unix_ms: ms,
+      kind,
+      name,
+      text: `${Math.round(length)} ms`
+    }));
   }
 
   // src/parts/figures.js
@@ -808,7 +1194,9 @@
     const groups = parts.map(({ name, value, unit, sub }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub)));
     return {
       element: h("dl.figures", {}, groups),
-      set: (values) => values.forEach(({ value, unit = "", sub = "", small = false }, at) => {
+      set: (values) => values.forEach((figure, at) => {
+        show(groups[at], figure !== null);
+        const { value, unit = "", sub = "", small = false } = figure ?? { value: "" };
         setText(parts[at].value, value);
         setText(parts[at].unit, unit);
         setText(parts[at].sub, sub);
@@ -881,160 +1269,18 @@
     });
     return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
   }
+  function betweenFigure({ boundaries, latency_between_boundaries_ns: between }, rows, clustersMin) {
+    const ns = between?.p99 ?? null;
+    if (!boundaries || ns === null) return null;
+    const text = rows.find(([title]) => title.trim().startsWith("between"))?.[rows[0].indexOf("p99")] ?? "";
+    if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
+    return { ...apart(latency(ns / 1e3)), sub: "result" };
+  }
   function maxFigure(us, count) {
     return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
   }
   function shown(hist, percent, unit) {
     return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
-  }
-
-  // src/phases.js
-  var MEASURING = /measur/;
-  function measuredPart(notes, range) {
-    const phases = notes.filter(({ kind }) => kind === "phase");
-    const at = phases.findIndex(({ name }) => MEASURING.test(name));
-    if (at < 0) return range;
-    const from = Math.max(range.from, phases[at].unix_ms);
-    const to = Math.min(range.to, phases[at + 1]?.unix_ms ?? Infinity);
-    return to - from >= 1e3 ? { from, to } : range;
-  }
-  function warmUp(notes, span) {
-    const phases = notes.filter(({ kind }) => kind === "phase");
-    const measuring = phases.find(({ name }) => MEASURING.test(name));
-    return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
-  }
-
-  // src/charts/plot.js
-  var SYNC_KEY = "time";
-  var MARKS = { boundary: "--p999", gc: "--p95" };
-  var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
-  function axisFont(size = 11) {
-    return `${size}px ${colour("--font")}`;
-  }
-  function axis(more) {
-    return {
-      stroke: () => colour("--ink-2"),
-      font: axisFont(),
-      grid: { stroke: () => colour("--grid"), width: 1 },
-      ticks: { show: false },
-      gap: 6,
-      ...more
-    };
-  }
-  function timeAxis() {
-    return axis({
-      size: 26,
-      grid: { show: false },
-      ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
-      space: 64,
-      incrs: STEPS_S,
-      values: (_plot, splits) => splits.map((seconds) => elapsed(seconds))
-    });
-  }
-  function latencyAxis() {
-    return axis({
-      size: 58,
-      splits: (_plot, _axis, least, most) => logSplits(least, most),
-      filter: (_plot, splits) => splits,
-      values: (_plot, splits) => splits.map(axisLatency)
-    });
-  }
-  function latencyScale() {
-    return {
-      distr: 3,
-      range: (_plot, least, most) => least > 0 ? [roundLog(least, Math.floor), roundLog(Math.max(most, least * 1.01), Math.ceil)] : [1e3, 1e6]
-    };
-  }
-  var MANTISSAS = [1, 2, 5, 10];
-  function roundLog(value, towards) {
-    const decade = 10 ** Math.floor(Math.log10(value));
-    const steps = MANTISSAS.map((mantissa) => mantissa * decade);
-    const found = towards === Math.floor ? steps.filter((step) => step <= value * 1.000001).at(-1) : steps.find((step) => step >= value * 0.999999);
-    return found ?? null;
-  }
-  function logSplits(least, most) {
-    const decades = Math.log10(most / least);
-    const mantissas = decades > 5 ? [1] : decades > 3 ? [1, 3] : [1, 2, 5];
-    const splits = [];
-    for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
-      splits.push(
-        ...mantissas.map((mantissa) => mantissa * decade).filter((value) => value >= least * 0.9999 && value <= most * 1.0001)
-      );
-    }
-    return splits;
-  }
-  function timeCursor() {
-    return {
-      y: false,
-      sync: { key: SYNC_KEY, setSeries: false, scales: ["x", null] },
-      drag: { x: true, y: false, setScale: false, dist: 4 },
-      points: { size: 5, width: 1 },
-      bind: { dblclick: () => () => null }
-    };
-  }
-  function brushHooks(beginMs, actions) {
-    return {
-      init: [(plot) => plot.over.addEventListener("dblclick", () => actions.whole())],
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select;
-          if (width < 4) return;
-          const [from, to] = [left, left + width].map((at) => beginMs() + plot.posToVal(at, "x") * 1e3);
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          if (plot.over.matches(":hover")) actions.brush(from, to);
-        }
-      ]
-    };
-  }
-  function marksHook(state) {
-    return (plot) => {
-      const { view } = state();
-      if (!view) return;
-      const { ctx, bbox } = plot;
-      const at = (ms) => plot.valToPos((ms - view.begin) / 1e3, "x", true);
-      ctx.save();
-      ctx.beginPath();
-      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-      ctx.clip();
-      for (const { from, to } of warmUp(view.model.notes, view.span)) {
-        ctx.fillStyle = colour("--shade");
-        ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
-      }
-      ctx.lineWidth = uPlot.pxRatio;
-      for (const { unix_ms: ms, kind } of view.model.notes) {
-        if (kind === "verdict" || kind === "limits") continue;
-        ctx.strokeStyle = colour(MARKS[kind] ?? "--mark");
-        ctx.setLineDash(kind === "event" ? [2 * uPlot.pxRatio, 3 * uPlot.pxRatio] : []);
-        const x = Math.round(at(ms)) + 0.5;
-        ctx.beginPath();
-        ctx.moveTo(x, kind === "gc" ? bbox.top + bbox.height - 10 * uPlot.pxRatio : bbox.top);
-        ctx.lineTo(x, bbox.top + bbox.height);
-        ctx.stroke();
-      }
-      ctx.restore();
-    };
-  }
-  function placed(place, height, make) {
-    let plot = null;
-    const fit = () => {
-      const width = Math.floor(place.clientWidth);
-      if (width < 40) return;
-      if (plot === null) plot = make({ width, height });
-      else if (plot.width !== width) plot.setSize({ width, height });
-    };
-    place.style.setProperty("height", `${height}px`);
-    const observer = new ResizeObserver(fit);
-    observer.observe(place);
-    const endTheme = onTheme(() => plot?.redraw(false, true));
-    fit();
-    return {
-      plot: () => plot,
-      release: () => {
-        observer.disconnect();
-        endTheme();
-        plot?.destroy();
-      }
-    };
   }
 
   // src/charts/curve.js
@@ -1067,6 +1313,10 @@
         columns: [{ title: "percentile" }, ...given.lines.map(({ title }) => ({ title }))]
       });
       this.values = given.lines.map((line) => this.figure.addKey(line));
+      const [{ title: first }] = given.lines;
+      this.figure.addTool("hgrm", `hgrm, ${first}`, () => {
+        if (this.#hists.length > 0) saveText(fileName(first, "hgrm"), hgrmOf(this.#hists[0]));
+      });
       this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
       this.element = this.figure.element;
     }
@@ -1080,7 +1330,11 @@
       this.#legend(this.place.plot()?.cursor.idx);
       this.figure.describe(
         xs.length > 0 ? summary : "Too few samples for any percentile.",
-        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))])
+        () => xs.map((x, at) => [nameAt(x), ...lines.map((line) => latency(line[at]))]),
+        () => [
+          ["percentile", ...this.given.lines.map(({ title }) => `${title}, us`)],
+          ...xs.map((x, at) => [percentAt(x), ...lines.map((line) => line[at])])
+        ]
       );
     }
     release() {
@@ -1124,7 +1378,7 @@
               points: { show: false }
             }))
           ],
-          hooks: { setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
+          hooks: { init: [(plot) => cursorKeys(plot)], setCursor: [(plot) => this.#legend(plot.cursor.idx)] }
         },
         this.#data ?? [[], ...lines.map(() => [])],
         this.figure.plot
@@ -1159,178 +1413,6 @@
   function nameAt(x) {
     if (EXACT.has(x)) return `p${EXACT.get(x)}`;
     return `p${percentAt(x).toFixed(Math.max(1, Math.floor(Math.log10(x))))}`;
-  }
-
-  // src/charts/heatmap.js
-  var LEGEND_STEPS = 6;
-  var Heatmap = class {
-    /** @type {View | null} */
-    #view = null;
-    /** @type {Column[]} */
-    #columns = [];
-    #most = 1;
-    /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
-    #rows = [40, 60];
-    /** @param {{title: string, actions: Actions, height?: number}} given */
-    constructor(given) {
-      this.given = given;
-      this.figure = new Figure({
-        title: given.title,
-        unit: "samples",
-        columns: [
-          { title: "from" },
-          { title: "to" },
-          { title: "latency from" },
-          { title: "below" },
-          { title: "samples" }
-        ]
-      });
-      this.ramp = h("span.ramp");
-      this.most = h("span");
-      this.read = h("b");
-      this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
-      this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
-      this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
-      this.element = this.figure.element;
-    }
-    /**
-     * @param {View} view
-     * @param {HistBin[]} bins
-     * @param {string} summary
-     * @param {[least: number, most: number]} [of] the latencies that the axis has, us, if not those of the bins
-     */
-    update(view, bins, summary, of) {
-      this.#view = view;
-      this.#columns = heatColumns(bins);
-      this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
-      const [least, most] = of ?? latencyRange(bins);
-      this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
-      this.#colourLegend();
-      const plot = this.place.plot();
-      plot?.setData(this.#data(view));
-      this.#read(plot);
-      this.figure.describe(bins.length > 0 ? summary : "Nothing was measured in this range.", () => this.#table(view));
-    }
-    release() {
-      this.figure.release();
-      this.place.release();
-    }
-    /** @param {View} view @returns {PlotData} */
-    #data({ begin }) {
-      const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
-      return [xs, xs.map(() => null)];
-    }
-    /** @param {{width: number, height: number}} size */
-    #make(size) {
-      const { actions } = this.given;
-      const brush = brushHooks(() => this.#view?.begin ?? 0, actions);
-      return new uPlot(
-        {
-          ...size,
-          padding: [6, 18, 0, 0],
-          legend: { show: false },
-          cursor: { ...timeCursor(), y: true, points: { show: false } },
-          scales: {
-            x: { time: false, range: () => this.#xRange() },
-            y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] }
-          },
-          axes: [timeAxis(), latencyAxis()],
-          series: [{}, {}],
-          hooks: {
-            ...brush,
-            drawClear: [marksHook(() => ({ view: this.#view }))],
-            drawAxes: [(plot) => this.#paint(plot)],
-            setCursor: [(plot) => this.#read(plot)]
-          }
-        },
-        this.#view ? this.#data(this.#view) : [[], []],
-        this.figure.plot
-      );
-    }
-    /** @returns {[number, number]} */
-    #xRange() {
-      if (!this.#view) return [0, 1];
-      const { begin, range } = this.#view;
-      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
-    }
-    /** @param {Plot} plot */
-    #paint(plot) {
-      if (!this.#view) return;
-      this.#colourLegend();
-      const { ctx } = plot;
-      const { begin } = this.#view;
-      for (const { from, to, rows } of this.#columns) {
-        const left = Math.round(plot.valToPos((from - begin) / 1e3, "x", true));
-        const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1e3, "x", true)));
-        for (const [row, count] of rows) {
-          const bottom = Math.round(plot.valToPos(rowLowest(row), "y", true));
-          const top = Math.round(plot.valToPos(rowLowest(row + 1), "y", true));
-          ctx.fillStyle = heat(depth(count, this.#most));
-          ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
-        }
-      }
-    }
-    /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
-    #read(plot) {
-      const { left = -1, top = -1 } = plot?.cursor ?? {};
-      if (!plot || !this.#view || left < 0) {
-        this.figure.setWhen("range");
-        setText(
-          this.read,
-          counted(
-            this.#columns.reduce((sum2, { rows }) => sum2 + total(rows), 0),
-            "sample"
-          )
-        );
-        return;
-      }
-      const ms = this.#view.begin + plot.posToVal(left, "x") * 1e3;
-      const column = this.#columns.find(({ from, to }) => ms >= from && ms < to);
-      this.figure.setWhen(elapsed((ms - this.#view.begin) / 1e3), clockTime(ms));
-      if (!plot.over.matches(":hover")) {
-        setText(this.read, counted(column ? total(column.rows) : 0, "sample"));
-        return;
-      }
-      const row = rowOf(plot.posToVal(top, "y"));
-      setText(
-        this.read,
-        `${counted(column?.rows.get(row) ?? 0, "sample")} of ${latency(rowLowest(row))} to ${latency(rowLowest(row + 1))}`
-      );
-    }
-    #colourLegend() {
-      setText(this.most, whole(this.#most));
-      this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
-    }
-    /** @param {View} view @returns {Cell[][]} */
-    #table({ begin }) {
-      return this.#columns.flatMap(
-        ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row, count]) => [
-          elapsed((from - begin) / 1e3),
-          elapsed((to - begin) / 1e3),
-          latency(rowLowest(row)),
-          latency(rowLowest(row + 1)),
-          whole(count)
-        ])
-      );
-    }
-  };
-  function latencyRange(bins) {
-    return [Math.min(...bins.map(({ hist }) => hist.minUs)), Math.max(...bins.map(({ hist }) => hist.maxUs))];
-  }
-  function heatColumns(bins) {
-    return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
-  }
-  function total(rows) {
-    return [...rows.values()].reduce((sum2, count) => sum2 + count, 0);
-  }
-  function depth(count, most) {
-    return most <= 1 ? 1 : Math.log(count) / Math.log(most);
-  }
-  function heat(part) {
-    const stops = ["--heat-0", "--heat-1", "--heat-2"].map(channels);
-    const [low, high] = part < 0.5 ? [stops[0], stops[1]] : [stops[1], stops[2]];
-    const within = part < 0.5 ? part * 2 : part * 2 - 1;
-    return `rgb(${low.map((value, at) => Math.round(value + (high[at] - value) * within)).join(" ")})`;
   }
 
   // src/charts/timechart.js
@@ -1377,8 +1459,18 @@
           elapsed((from - view.begin) / 1e3),
           elapsed((to - view.begin) / 1e3),
           ...values.map(text)
-        ])
+        ]),
+        () => this.#raw()
       );
+    }
+    /** Rows in plain numbers; latencies in us. */
+    #raw() {
+      const { lines, log, unit } = this.given;
+      const titles = lines.map(({ title }) => [title, log ? "us" : unit].filter(Boolean).join(", "));
+      return [
+        ["from_unix_ms", "to_unix_ms", ...titles],
+        ...this.#rows.map(({ from, to, values }) => [from, to, ...values])
+      ];
     }
     release() {
       this.figure.release();
@@ -1546,17 +1638,17 @@
     }
     /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
     #row(title, way, href) {
-      const bar = h("span.bar");
+      const bar2 = h("span.bar");
       const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
       const name = href === "#" ? title : h("a", { href }, title);
       return {
-        bar,
+        bar: bar2,
         cells,
         element: h(
           "tr",
           {},
           h("th", { scope: "row" }, name, h("span.sub", {}, ` ${way}`)),
-          h("td.bars", { "aria-hidden": "true" }, bar),
+          h("td.bars", { "aria-hidden": "true" }, bar2),
           cells
         )
       };
@@ -1566,13 +1658,13 @@
      * @param {Hist} hist
      * @param {{from: number, mean: number, total: number, unit: Unit}} given from, mean, total: us
      */
-    #fill({ bar, cells }, hist, { from, mean: mean2, total: total2, unit }) {
-      bar.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
-      bar.style.setProperty("--part", String(total2 > 0 ? mean2 / total2 : 0));
+    #fill({ bar: bar2, cells }, hist, { from, mean: mean2, total: total2, unit }) {
+      bar2.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
+      bar2.style.setProperty("--part", String(total2 > 0 ? mean2 / total2 : 0));
       const values = SHOWN.map((percent) => shownPercentile(hist, percent));
       const texts = [
         inUnit(hist.count > 0 ? mean2 : null, unit),
-        total2 > 0 ? `${fixed(100 * mean2 / total2, 1)}%` : NONE,
+        total2 > 0 ? `${fixed2(100 * mean2 / total2, 1)}%` : NONE,
         ...values.map((value) => inUnit(value, unit))
       ];
       texts.forEach((text, at) => setText(cells[at], text));
@@ -2137,7 +2229,11 @@
     { colour: "--rate-3", dash: [2, 2], width: 1.5 },
     { colour: "--rate-4", dash: [8, 3, 2, 3], width: 1.5 },
     { colour: "--p9999", dash: [1, 3], width: 2 },
-    { colour: "--max", width: 1.5 }
+    { colour: "--max", width: 1.5 },
+    { colour: "--rate-1", dash: [3, 2], width: 1.5 },
+    { colour: "--rate-2", dash: [1, 2], width: 2 },
+    { colour: "--rate-3", dash: [9, 3], width: 1.5 },
+    { colour: "--rate-4", dash: [12, 3, 2, 3], width: 1.5 }
   ];
   function rateLines(titles) {
     return titles.map((title, at) => ({ title, ...RATE_LINES[at % RATE_LINES.length] }));
@@ -2255,6 +2351,834 @@
     }
   };
 
+  // src/charts/heatmap.js
+  var LEGEND_STEPS = 6;
+  var OVER = [
+    { title: "p50", colour: "--p50", width: 2 },
+    { title: "max", colour: "--max", width: 1.5, dash: [4, 3] }
+  ];
+  var Heatmap = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {Column[]} */
+    #columns = [];
+    #most = 1;
+    /** @type {(number | null)[][]} p50 and maximum of each bin */
+    #over = [];
+    /** @type {[number, number]} from and to which one, if nothing was measured those of 1 to 32 ms */
+    #rows = [40, 60];
+    /** @param {{title: string, actions: Actions, height?: number, lines?: boolean}} given lines: p50 and max over it */
+    constructor(given) {
+      this.given = given;
+      this.figure = new Figure({
+        title: given.title,
+        unit: "samples",
+        columns: [
+          { title: "from" },
+          { title: "to" },
+          { title: "latency from" },
+          { title: "below" },
+          { title: "samples" }
+        ]
+      });
+      this.ramp = h("span.ramp");
+      this.most = h("span");
+      this.read = h("b");
+      this.figure.legend.append(h("div.key", {}, h("span", {}, "1 ", this.ramp, " ", this.most), this.read));
+      this.lines = given.lines ? OVER : [];
+      this.values = this.lines.map((line) => this.figure.addKey(line));
+      this.steps = Array.from({ length: LEGEND_STEPS }, () => this.ramp.appendChild(h("i")));
+      this.place = placed(this.figure.plot, given.height ?? 240, (size) => this.#make(size));
+      this.element = this.figure.element;
+    }
+    /**
+     * @param {View} view
+     * @param {HistBin[]} bins
+     * @param {string} summary
+     * @param {[least: number, most: number]} [of] the latencies that the axis has, us, if not those of the bins
+     */
+    update(view, bins, summary, of) {
+      this.#view = view;
+      this.#columns = heatColumns(bins);
+      this.#most = Math.max(1, ...this.#columns.flatMap(({ rows }) => [...rows.values()]));
+      this.#over = [
+        bins.map(({ hist }) => shownPercentile(hist, 50)),
+        bins.map(({ hist }) => hist.count > 0 ? hist.maxUs : null)
+      ];
+      const measured = bins.filter(({ from, to }) => from >= view.flow.from && to <= view.flow.to);
+      const ruling = measured.length > 0 ? measured : bins;
+      const [least, most] = of ?? latencyRange(ruling);
+      this.#rows = bins.length > 0 ? [rowOf(least), rowOf(most) + 1] : [40, 60];
+      const cut = bins.some(({ hist }) => rowOf(hist.maxUs) >= this.#rows[1]);
+      this.#colourLegend();
+      const plot = this.place.plot();
+      plot?.setData(this.#data(view));
+      this.#read(plot);
+      const said = `${summary}${cut ? "; slower ones of the warm-up are above the axis" : ""}`;
+      this.figure.describe(
+        bins.length > 0 ? said : "Nothing was measured in this range.",
+        () => this.#table(view),
+        () => this.#raw()
+      );
+    }
+    release() {
+      this.figure.release();
+      this.place.release();
+    }
+    /** @param {View} view @returns {PlotData} */
+    #data({ begin }) {
+      const xs = this.#columns.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
+      return [xs, ...this.lines.length > 0 ? this.#over.flatMap((line) => [line, line]) : [xs.map(() => null)]];
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const { actions } = this.given;
+      const brush = brushHooks(() => this.#view?.begin ?? 0, actions);
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: { ...timeCursor(), y: true, points: { show: false } },
+          scales: {
+            x: { time: false, range: () => this.#xRange() },
+            y: { distr: 3, range: () => [rowLowest(this.#rows[0]), rowLowest(this.#rows[1])] }
+          },
+          axes: [timeAxis(), latencyAxis()],
+          series: this.lines.length > 0 ? [{}, ...this.lines.flatMap(cased)] : [{}, {}],
+          hooks: {
+            ...brush,
+            drawClear: [marksHook(() => ({ view: this.#view }))],
+            drawAxes: [(plot) => this.#paint(plot)],
+            setCursor: [(plot) => this.#read(plot)]
+          }
+        },
+        this.#view ? this.#data(this.#view) : [[], []],
+        this.figure.plot
+      );
+    }
+    /** @returns {[number, number]} */
+    #xRange() {
+      if (!this.#view) return [0, 1];
+      const { begin, range } = this.#view;
+      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
+    }
+    /** @param {Plot} plot */
+    #paint(plot) {
+      if (!this.#view) return;
+      this.#colourLegend();
+      const { ctx, bbox } = plot;
+      const { begin } = this.#view;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      for (const { from, to, rows } of this.#columns) {
+        const left = Math.round(plot.valToPos((from - begin) / 1e3, "x", true));
+        const right = Math.max(left + 1, Math.round(plot.valToPos((to - begin) / 1e3, "x", true)));
+        for (const [row, count] of rows) {
+          const bottom = Math.round(plot.valToPos(rowLowest(row), "y", true));
+          const top = Math.round(plot.valToPos(rowLowest(row + 1), "y", true));
+          ctx.fillStyle = heat(depth(count, this.#most));
+          ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
+        }
+      }
+      ctx.restore();
+    }
+    /** The cell at the cursor; all of them without one. @param {Plot | null} plot */
+    #read(plot) {
+      const { left = -1, top = -1, idx = null } = plot?.cursor ?? {};
+      this.values.forEach(
+        (place, line) => setText(place, left < 0 || idx === null ? "" : latency(this.#over[line][idx]))
+      );
+      if (!plot || !this.#view || left < 0) {
+        this.figure.setWhen("range");
+        setText(
+          this.read,
+          counted(
+            this.#columns.reduce((sum2, { rows }) => sum2 + total(rows), 0),
+            "sample"
+          )
+        );
+        return;
+      }
+      const ms = this.#view.begin + plot.posToVal(left, "x") * 1e3;
+      const column = this.#columns.find(({ from, to }) => ms >= from && ms < to);
+      this.figure.setWhen(elapsed((ms - this.#view.begin) / 1e3), clockTime(ms));
+      if (!plot.over.matches(":hover")) {
+        setText(this.read, counted(column ? total(column.rows) : 0, "sample"));
+        return;
+      }
+      const row = rowOf(plot.posToVal(top, "y"));
+      setText(
+        this.read,
+        `${counted(column?.rows.get(row) ?? 0, "sample")} of ${latency(rowLowest(row))} to ${latency(rowLowest(row + 1))}`
+      );
+    }
+    #colourLegend() {
+      setText(this.most, whole(this.#most));
+      this.steps.forEach((step, at) => step.style.setProperty("background", heat(at / (LEGEND_STEPS - 1))));
+    }
+    #raw() {
+      const cells = this.#columns.flatMap(
+        ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row, count]) => [from, to, rowLowest(row), rowLowest(row + 1), count])
+      );
+      return [["from_unix_ms", "to_unix_ms", "from_us", "below_us", "samples"], ...cells];
+    }
+    /** @param {View} view @returns {Cell[][]} */
+    #table({ begin }) {
+      return this.#columns.flatMap(
+        ({ from, to, rows }) => [...rows.entries()].sort(([one], [other]) => one - other).map(([row, count]) => [
+          elapsed((from - begin) / 1e3),
+          elapsed((to - begin) / 1e3),
+          latency(rowLowest(row)),
+          latency(rowLowest(row + 1)),
+          whole(count)
+        ])
+      );
+    }
+  };
+  function latencyRange(bins) {
+    return [Math.min(...bins.map(({ hist }) => hist.minUs)), Math.max(...bins.map(({ hist }) => hist.maxUs))];
+  }
+  function cased({ colour: name, width = 1.5, dash }) {
+    const points = { show: false };
+    return [
+      { stroke: () => colour("--paper"), width: width + 2.5, points },
+      { stroke: () => colour(name), width, dash, points }
+    ];
+  }
+  function heatColumns(bins) {
+    return bins.map(({ from, to, hist }) => ({ from, to, rows: countsByRow(hist) }));
+  }
+  function total(rows) {
+    return [...rows.values()].reduce((sum2, count) => sum2 + count, 0);
+  }
+  function depth(count, most) {
+    return most <= 1 ? 1 : Math.log(count) / Math.log(most);
+  }
+  function heat(part) {
+    const stops = ["--heat-0", "--heat-1", "--heat-2"].map(channels);
+    const [low, high] = part < 0.5 ? [stops[0], stops[1]] : [stops[1], stops[2]];
+    const within = part < 0.5 ? part * 2 : part * 2 - 1;
+    return `rgb(${low.map((value, at) => Math.round(value + (high[at] - value) * within)).join(" ")})`;
+  }
+
+  // src/causes.js
+  var AROUND_MS = 2e3;
+  var SECOND_MS = 1e3;
+  var LANES = {
+    boundary: "boundaries",
+    restart: "restarts",
+    fault: "faults",
+    gc: "GC",
+    broker: "broker",
+    machine: "machine",
+    sender: "sender late",
+    receiver: "receiver",
+    pressure: "pressure"
+  };
+  function whyNone({ live, result }) {
+    if (result?.causes) return "";
+    if (live) return "What the slowest orders met is worked out when the run has ended.";
+    if (result?.causes === null) return "No alert was timed, so there is nothing to explain.";
+    return "The version that judged this run did not look for causes.";
+  }
+  function causeText({ text, share: part, stage_shares: stages }) {
+    const spent = Object.entries(stages).filter(([, of]) => of >= 0.1).sort(([, one], [, other]) => other - one).map(([stage2, of]) => `${titleOf(stage2).toLowerCase()} ${share(of)}`);
+    return `${share(part)} met ${text}${spent.length > 0 ? `; of their time ${spent.join(", ")}` : ""}`;
+  }
+  function unexplainedText({ found, unexplained_share: part }) {
+    return found.length > 0 && part >= 5e-3 ? `${share(part)} met nothing that is known` : "";
+  }
+  function tailText({ tail }) {
+    const least = latency(tail.least_ns / 1e3);
+    const without = tail.else_p99_ns === null ? "" : `; p99 of the others ${latency(tail.else_p99_ns / 1e3)}`;
+    return `The slowest: ${counted(tail.orders, "order")} of ${least} or more${without}.`;
+  }
+  function around({ begin_unix_ms: begin }) {
+    return { from: begin - AROUND_MS, to: begin + SECOND_MS + AROUND_MS };
+  }
+  function aroundMoment(ms) {
+    return around({ begin_unix_ms: Math.floor(ms / SECOND_MS) * SECOND_MS, max_ns: 0, orders: 0, kind: null, text: "" });
+  }
+  function chosenSecond(seconds, chosen) {
+    if (!chosen) return -1;
+    return seconds.findIndex((second) => {
+      const { from, to } = around(second);
+      return Math.abs(from - chosen.from) < 1 && Math.abs(to - chosen.to) < 1;
+    });
+  }
+  function nextSecond(seconds, chosen, direction) {
+    const at = chosenSecond(seconds, chosen);
+    if (at < 0) return seconds[0] ?? null;
+    return seconds[Math.max(0, Math.min(seconds.length - 1, at + direction))];
+  }
+  function eventsIn(events, { from, to }) {
+    return events.filter(({ begin_unix_ms: at, duration_ms: length }) => at < to && at + length >= from);
+  }
+  function lanesOf(events) {
+    const kinds = [...Object.keys(LANES), ...events.map(({ kind }) => kind)];
+    return [...new Set(kinds)].map((kind) => ({
+      kind,
+      title: LANES[kind] ?? kind.replaceAll("_", " "),
+      events: events.filter((event) => event.kind === kind)
+    })).filter(({ events: of }) => of.length > 0);
+  }
+  function eventAt({ events }, ms, withinMs) {
+    const away = ({ begin_unix_ms: from, duration_ms: length }) => Math.max(from - ms, ms - from - length, 0);
+    const nearest = events.reduce(
+      (found, event) => found === null || away(event) < away(found) ? event : found,
+      /** @type {EventData | null} */
+      null
+    );
+    return nearest && away(nearest) <= withinMs ? nearest : null;
+  }
+  function orderLatencyUs({ intended_unix_us: due, received_unix_us: got }) {
+    return due === null || got === null ? null : got - due;
+  }
+  function ordersIn(orders, { from, to }) {
+    return orders.filter(({ intended_unix_us: due, received_unix_us: got }) => {
+      return due !== null && got !== null && due / 1e3 < to && got / 1e3 >= from;
+    }).sort((one, other) => (orderLatencyUs(other) ?? 0) - (orderLatencyUs(one) ?? 0));
+  }
+  function segmentsOf(order) {
+    const stamps = [
+      order.intended_unix_us,
+      order.sent_unix_us,
+      order.ingested_unix_us,
+      order.emitted_unix_us,
+      order.received_unix_us
+    ];
+    const segments = [];
+    let [first, fromUs] = [-1, 0];
+    stamps.forEach((us, at) => {
+      if (us === null || us === void 0) return;
+      if (first >= 0) {
+        const passed = STAGES.slice(first, at);
+        segments.push({
+          stage: passed.length === 1 ? passed[0].stage : "",
+          title: passed.map(({ title }) => title).join(" + "),
+          fromUs,
+          toUs: Math.max(fromUs, us)
+        });
+      }
+      [first, fromUs] = [at, us];
+    });
+    return segments;
+  }
+  function meanStages(orders) {
+    const sums = /* @__PURE__ */ new Map();
+    for (const { stage: stage2, title, fromUs, toUs } of orders.flatMap(segmentsOf)) {
+      const known = sums.get(title) ?? { title, stage: stage2, us: 0 };
+      sums.set(title, { ...known, us: known.us + (toUs - fromUs) / orders.length });
+    }
+    const total2 = [...sums.values()].reduce((sum2, { us }) => sum2 + us, 0);
+    return [...sums.values()].map((each) => ({ ...each, share: total2 > 0 ? each.us / total2 : 0 }));
+  }
+  function titleOf(stage2) {
+    return STAGES.find((each) => each.stage === stage2)?.title ?? stage2.replaceAll("_", " ");
+  }
+
+  // src/charts/lanes.js
+  var LANE_PX = 26;
+  var AXIS_PX = 32;
+  var NEAR_PX = 5;
+  var Lanes = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {Lane[]} */
+    #lanes = [];
+    /** @type {ValueBin[]} */
+    #cpu = [];
+    #cores = 0;
+    #shown = 0;
+    /** @type {ReturnType<typeof placed> | null} */
+    #place = null;
+    /** @param {Actions} actions */
+    constructor(actions) {
+      this.actions = actions;
+      this.figure = new Figure({
+        title: "Events of the run",
+        columns: [{ title: "from" }, { title: "length" }, { title: "what", numeric: false }]
+      });
+      this.read = h("b");
+      this.figure.legend.append(h("div.key.said", {}, h("span", {}, "event"), this.read));
+      this.element = this.figure.element;
+    }
+    /**
+     * @param {View} view
+     * @param {EventData[]} events of the run
+     * @param {ValueBin[]} cpu cores in use, bin by bin
+     * @param {number} cores of the machine; 0 if that is not known
+     */
+    update(view, events, cpu, cores) {
+      this.#view = view;
+      this.#lanes = lanesOf(events);
+      this.#cpu = cpu;
+      this.#cores = Math.max(cores, ...cpu.map(({ value }) => value ?? 0));
+      const lanes = this.#lanes.length + Number(cpu.length > 0);
+      if (lanes !== this.#shown) {
+        this.#shown = lanes;
+        this.#place?.release();
+        this.figure.plot.replaceChildren();
+        this.#place = lanes > 0 ? placed(this.figure.plot, lanes * LANE_PX + AXIS_PX, (size) => this.#make(size)) : null;
+      }
+      this.#place?.plot()?.setData(this.#data());
+      this.#read(this.#place?.plot() ?? null);
+      const shown2 = eventsIn(events, view.range);
+      this.figure.describe(summaryOf(this.#lanes, view), () => shown2.map((event) => rowOf2(event, view)));
+    }
+    release() {
+      this.figure.release();
+      this.#place?.release();
+    }
+    /** @returns {PlotData} */
+    #data() {
+      const begin = this.#view?.begin ?? 0;
+      const xs = this.#cpu.map(({ from, to }) => ((from + to) / 2 - begin) / 1e3);
+      return xs.length > 0 ? [xs, xs.map(() => null)] : [[0], [null]];
+    }
+    /** @param {{width: number, height: number}} size */
+    #make(size) {
+      const brush = brushHooks(() => this.#view?.begin ?? 0, this.actions);
+      return new uPlot(
+        {
+          ...size,
+          padding: [6, 18, 0, 0],
+          legend: { show: false },
+          cursor: { ...timeCursor(), points: { show: false } },
+          scales: { x: { time: false, range: () => this.#xRange() }, y: { range: () => [0, 1] } },
+          axes: [timeAxis(), { size: 58, grid: { show: false }, ticks: { show: false }, values: () => [] }],
+          series: [{}, {}],
+          hooks: {
+            ...brush,
+            drawClear: [marksHook(() => ({ view: this.#view }))],
+            drawAxes: [(plot) => this.#paint(plot)],
+            setCursor: [(plot) => this.#read(plot)]
+          }
+        },
+        this.#data(),
+        this.figure.plot
+      );
+    }
+    /** @returns {[number, number]} */
+    #xRange() {
+      if (!this.#view) return [0, 1];
+      const { begin, range } = this.#view;
+      return [(range.from - begin) / 1e3, (range.to - begin) / 1e3];
+    }
+    /** @param {Plot} plot */
+    #paint(plot) {
+      if (!this.#view) return;
+      const { ctx, bbox } = plot;
+      const { begin } = this.#view;
+      const ratio = uPlot.pxRatio;
+      const height = bbox.height / this.#shown;
+      const at = (ms) => plot.valToPos((ms - begin) / 1e3, "x", true);
+      ctx.save();
+      ctx.font = axisFont(11 * ratio);
+      ctx.textBaseline = "middle";
+      ctx.textAlign = "right";
+      const titles = [...this.#lanes.map(({ title }) => title), ...this.#cpu.length > 0 ? ["CPU"] : []];
+      titles.forEach((title, lane) => {
+        const top = bbox.top + lane * height;
+        ctx.fillStyle = colour("--ink-2");
+        ctx.fillText(title, bbox.left - 6 * ratio, top + height / 2, bbox.left - 8 * ratio);
+        ctx.fillStyle = colour("--grid");
+        ctx.fillRect(bbox.left, Math.round(top + height) - ratio, bbox.width, ratio);
+      });
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.fillStyle = colour("--event");
+      this.#lanes.forEach(({ events }, lane) => {
+        const top = Math.round(bbox.top + lane * height + 6 * ratio);
+        for (const { begin_unix_ms: from, duration_ms: length } of events) {
+          const left = Math.round(at(from));
+          ctx.fillRect(left, top, Math.max(2 * ratio, Math.round(at(from + length)) - left), height - 12 * ratio);
+        }
+      });
+      ctx.fillStyle = colour("--strip-cpu");
+      const foot = bbox.top + this.#shown * height - ratio;
+      for (const { from, to, value } of this.#cpu) {
+        const high = (value ?? 0) / Math.max(this.#cores, 0.01) * (height - 4 * ratio);
+        ctx.fillRect(at(from), foot - high, Math.max(1, at(to) - at(from)), high);
+      }
+      ctx.restore();
+    }
+    /** What is at the cursor: the lane's event under the pointer, or any. @param {Plot | null} plot */
+    #read(plot) {
+      const { left = -1, top = -1 } = plot?.cursor ?? {};
+      if (!plot || !this.#view || left < 0) {
+        this.figure.setWhen("range");
+        setText(this.read, "");
+        return;
+      }
+      const ms = this.#view.begin + plot.posToVal(left, "x") * 1e3;
+      const near = (plot.posToVal(NEAR_PX, "x") - plot.posToVal(0, "x")) * 1e3;
+      this.figure.setWhen(elapsed((ms - this.#view.begin) / 1e3), clockTime(ms));
+      const pointed = plot.over.matches(":hover") ? Math.floor(top / plot.over.clientHeight * this.#shown) : -1;
+      const lanes = pointed >= 0 ? this.#lanes.slice(pointed, pointed + 1) : this.#lanes;
+      const found = lanes.map((lane) => eventAt(lane, ms, near)?.text).filter(Boolean);
+      const cores = this.#cpu.find(({ from, to }) => ms >= from && ms < to)?.value;
+      const cpu = cores === null || cores === void 0 ? [] : [`CPU ${fixed2(cores, 2)} cores`];
+      setText(this.read, [...found, ...pointed < 0 || pointed >= this.#lanes.length ? cpu : []].join("; "));
+    }
+  };
+  function summaryOf(lanes, view) {
+    const found = lanes.map(({ title, events }) => ({ title, events: eventsIn(events, view.range) })).filter(({ events }) => events.length > 0);
+    if (found.length === 0) return "No event is known in this range.";
+    return found.map(({ title, events }) => {
+      const longest = Math.max(...events.map(({ duration_ms: length }) => length));
+      return `${title}: ${counted(events.length, "event")}, at most ${fixed2(longest, longest < 10 ? 1 : 0)} ms`;
+    }).join("; ");
+  }
+  function rowOf2({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
+    return [elapsed((from - begin) / 1e3, 1), `${fixed2(length, 1)} ms`, text];
+  }
+
+  // src/charts/orders.js
+  var STAGE_COLOURS = {
+    send_lag: "--stage-1",
+    ingest: "--stage-2",
+    compute: "--stage-3",
+    delivery: "--stage-4"
+  };
+  function orderRows(orders, beginMs) {
+    const longest = Math.max(1, ...orders.map((order) => orderLatencyUs(order) ?? 0));
+    return orders.map((order) => {
+      const segments = segmentsOf(order);
+      const due = order.intended_unix_us ?? 0;
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, String(order.order_id), h("span.sub", {}, ` ${order.symbol ?? ""}`)),
+        h("td.number", {}, elapsed((due / 1e3 - beginMs) / 1e3, 3)),
+        h("td.number", {}, latency(orderLatencyUs(order))),
+        h(
+          "td.bars",
+          { "aria-hidden": "true" },
+          segments.map((segment) => bar(segment, due, longest))
+        ),
+        ...STAGES.map(({ stage: stage2 }) => h("td.number", {}, stageTime(segments, stage2)))
+      );
+    });
+  }
+  function bar({ stage: stage2, title, fromUs, toUs }, dueUs, longestUs) {
+    const element = h("span.bar", { title: `${title}: ${latency(toUs - fromUs)}` });
+    element.style.setProperty("--from", String((fromUs - dueUs) / longestUs));
+    element.style.setProperty("--part", String((toUs - fromUs) / longestUs));
+    element.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+    return element;
+  }
+  function stageTime(segments, stage2) {
+    const found = segments.find((segment) => segment.stage === stage2);
+    return latency(found ? found.toUs - found.fromUs : null);
+  }
+
+  // src/trace.js
+  var ORDERS = 1;
+  var EVENTS = 2;
+  function traceOf({ runId, beginMs, orders, events }) {
+    const lanes = lanesOf(events);
+    return {
+      displayTimeUnit: "ms",
+      otherData: { run_id: runId, begin_unix_ms: String(beginMs) },
+      traceEvents: [
+        ...named(
+          ORDERS,
+          "slowest orders",
+          orders.map(({ order_id: id, symbol }) => `order ${id} ${symbol ?? ""}`.trim())
+        ),
+        ...named(
+          EVENTS,
+          "events",
+          lanes.map(({ title }) => title)
+        ),
+        ...orders.flatMap(
+          (order, at) => segmentsOf(order).map(
+            ({ title, fromUs, toUs }) => complete(title, "stage", ORDERS, at + 1, fromUs - beginMs * 1e3, toUs - fromUs, {
+              order_id: order.order_id
+            })
+          )
+        ),
+        ...lanes.flatMap(
+          ({ kind, events: of }, at) => of.map(
+            ({ text, begin_unix_ms: from, duration_ms: length }) => complete(text, kind, EVENTS, at + 1, (from - beginMs) * 1e3, length * 1e3, {})
+          )
+        )
+      ]
+    };
+  }
+  function named(pid, name, threads) {
+    if (threads.length === 0) return [];
+    return [
+      { name: "process_name", ph: "M", pid, tid: 0, args: { name } },
+      ...threads.flatMap((title, at) => [
+        /** @type {TraceEvent} */
+        { name: "thread_name", ph: "M", pid, tid: at + 1, args: { name: title } },
+        /** @type {TraceEvent} */
+        { name: "thread_sort_index", ph: "M", pid, tid: at + 1, args: { sort_index: at } }
+      ])
+    ];
+  }
+  function complete(name, cat, pid, tid, ts, dur, args) {
+    return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: Math.max(1, Math.round(dur)), args };
+  }
+
+  // src/parts/worst.js
+  var WorstSeconds = class {
+    /** @type {SecondData[]} */
+    #seconds = [];
+    /** @type {Part | null} */
+    #chosen = null;
+    #shown = "";
+    /** @type {HTMLButtonElement[]} */
+    #buttons = [];
+    /** @param {(second: SecondData) => void} choose @param {(text: string) => string} say in the words of the run */
+    constructor(choose, say) {
+      this.choose = choose;
+      this.say = say;
+      this.body = h("tbody");
+      this.element = h(
+        "section.worst",
+        { on: { keydown: (event) => this.#key(event) } },
+        h(
+          "div.table",
+          {},
+          h(
+            "table",
+            {},
+            h("caption", {}, "Worst seconds"),
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, "at"),
+                h("th.number", { scope: "col" }, "max"),
+                h("th.number", { scope: "col" }, say("orders")),
+                h("th", { scope: "col" }, "met")
+              )
+            ),
+            this.body
+          )
+        )
+      );
+    }
+    /** @param {SecondData[]} seconds worst first @param {Part | null} chosen @param {number} beginMs of the run */
+    update(seconds, chosen, beginMs) {
+      this.#seconds = seconds;
+      this.#chosen = chosen;
+      show(this.element, seconds.length > 0);
+      const key = JSON.stringify([seconds, beginMs]);
+      if (this.#shown !== key) this.#fill(seconds, beginMs);
+      this.#shown = key;
+      const at = chosenSecond(seconds, chosen);
+      this.#buttons.forEach((button, number) => {
+        setAttribute(button, "aria-pressed", number === at);
+        button.closest("tr")?.classList.toggle("chosen", number === at);
+      });
+    }
+    /** The next worse second (-1), or the next less bad one (1). @param {number} direction */
+    move(direction) {
+      const next = nextSecond(this.#seconds, this.#chosen, direction);
+      if (!next) return;
+      if (this.element.contains(document.activeElement)) this.#buttons[this.#seconds.indexOf(next)].focus();
+      this.choose(next);
+    }
+    /** @param {SecondData[]} seconds @param {number} beginMs */
+    #fill(seconds, beginMs) {
+      this.#buttons = seconds.map(
+        (second) => h(
+          "button.quiet",
+          { type: "button", title: "Look at this second", on: { click: () => this.choose(second) } },
+          elapsed((second.begin_unix_ms - beginMs) / 1e3)
+        )
+      );
+      this.body.replaceChildren(
+        ...seconds.map(
+          (second, at) => h(
+            "tr",
+            { on: { click: ({ target }) => target !== this.#buttons[at] && this.choose(second) } },
+            h("th", { scope: "row" }, this.#buttons[at]),
+            h("td.number", {}, latency(second.max_ns / 1e3)),
+            h("td.number", {}, whole(second.orders)),
+            h("td", {}, second.text ? this.say(second.text) : h("span.sub", {}, "nothing that is known"))
+          )
+        )
+      );
+    }
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+      const direction = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[event.key];
+      if (direction === void 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.move(direction);
+    }
+  };
+
+  // src/parts/slow.js
+  var ORDERS_MAX = 12;
+  var SlowSeconds = class {
+    /** @type {View | null} */
+    #view = null;
+    /** @type {CausesData | null} */
+    #causes = null;
+    /** @param {RunModel} model for its words @param {Actions} actions */
+    constructor(model, actions) {
+      this.say = (text) => inWordsOf(model, text);
+      const picking = {
+        ...actions,
+        pick: (ms) => {
+          const { from, to } = aroundMoment(ms);
+          actions.brush(from, to);
+        }
+      };
+      this.heat = new Heatmap({ title: "Latency over time", actions: picking, height: 280, lines: true });
+      this.lanes = new Lanes(picking);
+      this.worst = new WorstSeconds((second) => {
+        const { from, to } = around(second);
+        actions.brush(from, to);
+      }, this.say);
+      this.rows = h("tbody");
+      this.caption = h("caption");
+      this.orders = this.#orders();
+      this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
+      this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
+      this.where = h("section.where", {}, this.median.element, this.slowest.element);
+      this.map = h("div.map", {}, this.heat.element, this.lanes.element);
+    }
+    /**
+     * @param {View} view
+     * @param {ResultData | null} result of the run, as far as there is one
+     * @param {Part | null} chosen by the reader
+     */
+    update(view, result, chosen) {
+      const causes = result?.causes ?? null;
+      [this.#view, this.#causes] = [view, causes];
+      const bins = view.histBins({ name: END_TO_END.name });
+      const samples = bins.reduce((sum2, { hist }) => sum2 + hist.count, 0);
+      this.heat.update(view, bins, `${counted(samples, "sample")}; the stronger the colour, the more of them`);
+      const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
+      this.lanes.update(view, causes?.events ?? [], cpu, result?.machine?.cores ?? 0);
+      this.worst.update(causes?.seconds ?? [], chosen, view.begin);
+      const orders = ordersIn(causes?.orders ?? [], view.range);
+      this.#showOrders(orders, view.begin);
+      this.#showStages(view, orders);
+    }
+    release() {
+      this.heat.release();
+      this.lanes.release();
+    }
+    #orders() {
+      const save2 = h("button.quiet", { type: "button", on: { click: () => this.#saveTrace() } }, "Perfetto trace");
+      const columns = ["due at", "whole", ...STAGES.map(({ title }) => title)];
+      const [due, all, ...stages] = columns.map((title) => h("th.number", { scope: "col" }, title));
+      stages.forEach((cell, at) => cell.prepend(patch(STAGES[at].stage)));
+      return h(
+        "section.orders",
+        {},
+        h("div.tools", {}, save2),
+        h(
+          "div.table",
+          { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") },
+          h(
+            "table.waterfall",
+            {},
+            this.caption,
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, this.say("order")),
+                due,
+                all,
+                h("th.bars", { scope: "col", "aria-hidden": "true" }),
+                stages
+              )
+            ),
+            this.rows
+          )
+        )
+      );
+    }
+    /** @param {OrderData[]} orders @param {number} beginMs */
+    #showOrders(orders, beginMs) {
+      show(this.orders, orders.length > 0);
+      const most = Math.min(orders.length, ORDERS_MAX);
+      const of = orders.length > most ? `, of ${whole(orders.length)} that were kept` : "";
+      setText(this.caption, this.say(`The slowest ${counted(most, "order")} of this range${of}`));
+      this.rows.replaceChildren(...orderRows(orders.slice(0, most), beginMs));
+    }
+    /** @param {View} view @param {OrderData[]} orders */
+    #showStages(view, orders) {
+      const hists = STAGES.map(({ stage: stage2 }) => view.hist(stageLatency(stage2)));
+      const medians = hists.map((hist) => percentile(hist, 50));
+      const sum2 = medians.reduce((all, us) => all + us, 0);
+      this.median.set(
+        sum2 > 0 ? STAGES.map(({ stage: stage2, title }, at) => ({ stage: stage2, title, us: medians[at], share: medians[at] / sum2 })) : [],
+        "Medians of stages need not add up to the median of the whole."
+      );
+      this.slowest.set(
+        meanStages(orders),
+        this.say(`Of the ${counted(orders.length, "order")} that were kept of this range.`)
+      );
+    }
+    #saveTrace() {
+      if (!this.#view || !this.#causes) return;
+      const { model, begin, range } = this.#view;
+      const trace = traceOf({
+        runId: model.runId,
+        beginMs: begin,
+        orders: ordersIn(this.#causes.orders, range),
+        events: eventsIn(this.#causes.events, range)
+      });
+      saveText(`${model.runId || "run"}-trace.json`, JSON.stringify(trace), "application/json");
+    }
+  };
+  function stageTable(caption) {
+    const body = h("tbody");
+    const about = h("p.summary");
+    const element = h("div.stages", {}, h("table.waterfall", {}, h("caption", {}, caption), body), about);
+    return {
+      element,
+      /** @param {StagePart[]} parts @param {string} text */
+      set: (parts, text) => {
+        show(element, parts.length > 0);
+        setText(about, text);
+        let before = 0;
+        body.replaceChildren(
+          ...parts.map(({ stage: stage2, title, us, share: part }) => {
+            const bar2 = h("span.bar");
+            bar2.style.setProperty("--from", String(before));
+            bar2.style.setProperty("--part", String(part));
+            bar2.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+            before += part;
+            return h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, title),
+              h("td.bars", { "aria-hidden": "true" }, bar2),
+              h("td.number", {}, latency(us)),
+              h("td.number", {}, share(part))
+            );
+          })
+        );
+      }
+    };
+  }
+  function patch(stage2) {
+    const element = h("i.patch", { "aria-hidden": "true" });
+    element.style.setProperty("background", `var(${STAGE_COLOURS[stage2]})`);
+    return element;
+  }
+
   // src/parts/reportcharts.js
   var THROUGHPUT = [
     { title: "offered", of: SENT },
@@ -2265,7 +3189,6 @@
     { title: "Actual send to receipt", of: SERVICE },
     { title: "Send lag, all messages", of: SEND_LAG }
   ];
-  var COLOURS = ["--p50", "--p99", "--p95", "--p999", "--p9999", "--max"];
   var ReportCharts = class {
     /** @type {Part | null} what the reader has chosen */
     #chosen = null;
@@ -2285,6 +3208,7 @@
       this.key = keyFigures([
         ...PERCENTS.map((percent) => `${percent === 50 ? "latency " : ""}${percentName(percent)}`),
         "max",
+        "p99 between boundaries",
         "achieved",
         "CPU of the job",
         "backlog, most"
@@ -2308,7 +3232,7 @@
           { title: "send lag, all", colour: "--p9999", dash: [2, 2], width: 2 }
         ]
       });
-      this.heat = new Heatmap({ title: "Latency over time", actions });
+      this.slow = new SlowSeconds(model, actions);
       this.rates = new TimeChart({
         title: "Throughput",
         unit: "messages/s",
@@ -2342,19 +3266,23 @@
         h(
           "p.about.marks-key",
           {},
-          "On the time axes: ",
+          "Charts over time mark ",
           h("i.boundary"),
-          "batch boundaries",
+          "batch boundaries and ",
           h("i.gc"),
-          "collections of the job's and the broker's JVM of 5 ms or more. Drag to look closer, double click for all."
+          "collections of 5 ms or more. Drag, or Shift and arrows, to look closer; double-click for all of what was measured."
         ),
         h(
           "div.grid",
           {},
-          h("div.half", {}, this.over.element),
-          h("div.half", {}, this.curve.element),
-          h("div.half", {}, this.heat.element),
-          h("div.half", {}, this.rates.element, this.lag.element),
+          h("div.widest", {}, this.slow.map),
+          h("div.beside", {}, this.slow.worst.element),
+          h("div.curve", {}, this.curve.element),
+          h("div.over", {}, this.over.element),
+          h("div.full", {}, this.slow.orders),
+          h("div.full", {}, this.slow.where),
+          h("div.half", {}, this.rates.element),
+          h("div.half", {}, this.lag.element),
           h("div.full", {}, h("h2", {}, "Where the time goes"), this.waterfall.element, this.waterfall.sum),
           h("div.full", {}, this.triple.element),
           h("div.full", {}, this.partitions.element),
@@ -2380,7 +3308,7 @@
       const text = name === "cpus" ? cpusOrNone : shareOrNone;
       const chart = new TimeChart({
         title,
-        lines: lines.map((line, at) => ({ title: line, colour: COLOURS[at % COLOURS.length] })),
+        lines: rateLines(lines),
         tick: name === "cpus" ? axisNumber : share,
         text,
         height: 170,
@@ -2399,6 +3327,7 @@
       const { result, latencies, clusters_min: clustersMin } = this.facts;
       this.key.set([
         ...this.#chosen ? rangeFigures(hist) : resultFigures(result, latencies, clustersMin),
+        this.#chosen ? null : betweenFigure(result, latencies, clustersMin),
         { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
         { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
         { value: whole(result.backlog.messages_max), unit: "messages", sub: "" }
@@ -2417,7 +3346,7 @@
       );
       const bins = view.histBins({ name: END_TO_END.name });
       this.over.update(view, percentileRows(bins), percentileOverall(hist, judged), percentileSummary(view, bins));
-      this.heat.update(view, bins, `${whole(hist.count)} samples; the darker, the more of them`);
+      this.slow.update(view, result, this.#chosen);
     }
     /** @param {View} view */
     #over(view) {
@@ -2458,10 +3387,57 @@
     return known.length > 0 ? known.reduce((sum2, value) => sum2 + value, 0) / known.length : null;
   }
   function cpusOrNone(value) {
-    return value === null ? "–" : fixed(value, 2);
+    return value === null ? "–" : fixed2(value, 2);
   }
   function shareOrNone(value) {
     return value === null ? "–" : share(value);
+  }
+
+  // src/parts/why.js
+  var Why = class {
+    #shown = "";
+    constructor() {
+      this.sentence = h("p.sentence");
+      this.list = h("ul.causes");
+      this.tail = h("p.about");
+      this.element = h("section.why", { "aria-label": "Why" }, h("h2", {}, "Why"), this.sentence, this.list, this.tail);
+    }
+    /** @param {RunModel | null} model for its words @param {{live: boolean, result: ResultData | null}} run */
+    update(model, run) {
+      const say = (text) => model ? inWordsOf(model, text) : text;
+      const causes = run.result?.causes ?? null;
+      const sentence = causes ? `${capital(causes.sentence.replace(/\.$/, ""))}.` : whyNone(run);
+      const key = JSON.stringify([sentence, causes?.found]);
+      if (this.#shown === key) return;
+      this.#shown = key;
+      this.sentence.classList.toggle("none", causes === null);
+      setText(this.sentence, say(sentence));
+      this.list.replaceChildren(...causes ? items(causes, say) : []);
+      show(this.list, this.list.childElementCount > 0);
+      setText(this.tail, causes ? say(tailText(causes)) : "");
+    }
+  };
+  function items(causes, say) {
+    const left = unexplainedText(causes);
+    return [
+      ...causes.found.map(
+        (cause) => h(
+          "li",
+          {},
+          meter(cause.share),
+          h("span", {}, say(causeText(cause)), cause.advice && h("span.advice", {}, ` Try first: ${say(cause.advice)}`))
+        )
+      ),
+      left && h("li.rest", {}, meter(causes.unexplained_share), h("span", {}, say(left)))
+    ].filter((item) => item !== "");
+  }
+  function meter(part) {
+    const fill = h("i");
+    fill.style.setProperty("--part", String(Math.max(0, Math.min(1, part))));
+    return h("span.meter", { "aria-hidden": "true" }, fill);
+  }
+  function capital(text) {
+    return text.slice(0, 1).toUpperCase() + text.slice(1);
   }
 
   // src/runfile.js
@@ -2483,7 +3459,9 @@
     document.title = `${facts.result.run_id} – Market Spread`;
     const latencies = h("section");
     fillResultTable(latencies, facts.latencies);
-    document.body.append(head(facts), verdicts(facts.result), anomalies(facts), latencies);
+    const why = new Why();
+    why.update(model, { live: false, result: facts.result });
+    document.body.append(head(facts), why.element, verdicts(facts.result));
     if (model && span) {
       const charts = new ReportCharts(facts, model, span);
       document.body.append(charts.element);
@@ -2492,7 +3470,7 @@
     } else {
       document.body.append(h("p.notice", {}, "Nothing was measured: the run ended before anything was pushed."));
     }
-    document.body.append(environment(facts));
+    document.body.append(latencies, anomalies(facts), environment(facts));
   }
   async function start() {
     startTheme();

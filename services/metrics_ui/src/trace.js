@@ -1,0 +1,77 @@
+/**
+ * Orders and events as a trace that ui.perfetto.dev and chrome://tracing open: the JSON of the Trace Event Format, complete
+ * events (`X`) with times in microseconds. An order is a thread of the process "orders", a kind of event one of "events".
+ */
+
+import { lanesOf, segmentsOf } from "./causes.js";
+
+/** @import {EventData, OrderData} from "./types.js" */
+
+/** @typedef {{name: string, ph: "X" | "M", pid: number, tid: number, ts?: number, dur?: number, cat?: string,
+ *             args: Record<string, unknown>}} TraceEvent */
+
+const ORDERS = 1;
+const EVENTS = 2;
+
+/**
+ * The trace. Times are from the begin of the run on, as the pages have them.
+ * @param {{runId: string, beginMs: number, orders: OrderData[], events: EventData[]}} given
+ * @returns {{displayTimeUnit: "ms", otherData: Record<string, string>, traceEvents: TraceEvent[]}}
+ */
+export function traceOf({ runId, beginMs, orders, events }) {
+  const lanes = lanesOf(events);
+  return {
+    displayTimeUnit: "ms",
+    otherData: { run_id: runId, begin_unix_ms: String(beginMs) },
+    traceEvents: [
+      ...named(
+        ORDERS,
+        "slowest orders",
+        orders.map(({ order_id: id, symbol }) => `order ${id} ${symbol ?? ""}`.trim()),
+      ),
+      ...named(
+        EVENTS,
+        "events",
+        lanes.map(({ title }) => title),
+      ),
+      ...orders.flatMap((order, at) =>
+        segmentsOf(order).map(({ title, fromUs, toUs }) =>
+          complete(title, "stage", ORDERS, at + 1, fromUs - beginMs * 1000, toUs - fromUs, {
+            order_id: order.order_id,
+          }),
+        ),
+      ),
+      ...lanes.flatMap(({ kind, events: of }, at) =>
+        of.map(({ text, begin_unix_ms: from, duration_ms: length }) =>
+          complete(text, kind, EVENTS, at + 1, (from - beginMs) * 1000, length * 1000, {}),
+        ),
+      ),
+    ],
+  };
+}
+
+/** @param {number} pid @param {string} name @param {string[]} threads @returns {TraceEvent[]} */
+function named(pid, name, threads) {
+  if (threads.length === 0) return [];
+  return [
+    { name: "process_name", ph: "M", pid, tid: 0, args: { name } },
+    ...threads.flatMap((title, at) => [
+      /** @type {TraceEvent} */ ({ name: "thread_name", ph: "M", pid, tid: at + 1, args: { name: title } }),
+      /** @type {TraceEvent} */ ({ name: "thread_sort_index", ph: "M", pid, tid: at + 1, args: { sort_index: at } }),
+    ]),
+  ];
+}
+
+/**
+ * @param {string} name
+ * @param {string} cat
+ * @param {number} pid
+ * @param {number} tid
+ * @param {number} ts
+ * @param {number} dur
+ * @param {Record<string, unknown>} args
+ * @returns {TraceEvent}
+ */
+function complete(name, cat, pid, tid, ts, dur, args) {
+  return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: Math.max(1, Math.round(dur)), args };
+}

@@ -109,12 +109,7 @@ def _markdown_text(text: str) -> str:
 
 
 def put_out(
-    page: Page,
-    to_json: Callable[[], str],
-    *,
-    as_json: bool,
-    html: Path | None = None,
-    markdown: Path | None = None,
+    page: Page, to_json: Callable[[], str], *, as_json: bool, html: Path | None = None, markdown: Path | None = None
 ) -> None:
     """Show the page on standard output, or its document as JSON, and write it to the files; markdown: `-` shows that.
 

@@ -130,12 +130,7 @@ class BackgroundStack:
         self._path = folder / "up.json"
 
     def bring_up(
-        self,
-        *,
-        workload: Workload,
-        say: Callable[[str], None],
-        broker_port: int = 0,
-        monitored: bool = False,
+        self, *, workload: Workload, say: Callable[[str], None], broker_port: int = 0, monitored: bool = False
     ) -> None:
         """Start all processes, with empty topics, and return when the job runs. If that fails nothing is left running.
 

@@ -111,7 +111,7 @@ def test_brush_on_a_chart_sets_the_range_of_all(site: Site, run: SyntheticRun, w
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 60, steps=5)
     page.mouse.up()
-    page.wait_for_function("location.hash.includes('range=')")
+    page.wait_for_function("() => location.hash.includes('range=')")
     from_ms, to_ms = map(float, page.evaluate("location.hash").partition("range=")[2].split("-"))
     values = run.values(END_TO_END, MEASURED, from_ms, to_ms)
     wait_for_count(page, len(values))
@@ -125,7 +125,7 @@ def test_brush_on_a_chart_sets_the_range_of_all(site: Site, run: SyntheticRun, w
 
 def test_stages_add_up_to_the_whole(site: Site, run: SyntheticRun, watched: Open) -> None:
     page = watched().open(f"{site.url}#/pipeline", ".waterfall tbody tr")
-    page.wait_for_function("document.querySelector('.waterfall .whole .number').textContent !== ''")
+    page.wait_for_function("() => document.querySelector('.waterfall .whole .number').textContent !== ''")
 
     means = page.locator(".waterfall tbody tr td.number:nth-child(3)").all_text_contents()
     whole = run.values(END_TO_END, MEASURED)
@@ -147,7 +147,7 @@ def test_detail_of_a_computation_is_of_its_stage(stage: str, site: Site, run: Sy
     item = {"send_lag": "send", "delivery": "deliver"}.get(stage, stage)
     page = watched().open(f"{site.url}#/computations/{item}", "figure.chart")
     values = run.values(STAGE, {**MEASURED, "stage": stage})
-    page.wait_for_function("document.body.textContent.includes('12,000 samples')")
+    page.wait_for_function("() => document.body.textContent.includes('12,000 samples')")
 
     shown = table(page, "Percentiles of the range")
 

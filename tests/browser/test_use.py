@@ -159,7 +159,7 @@ def test_the_wheel_zooms_with_ctrl_moves_with_shift_and_else_scrolls(site: Site,
     page.keyboard.up("Shift")
     expect(field).to_have_value("0:34–0:50")
     page.mouse.wheel(0, 100)
-    page.wait_for_function("window.scrollY > 0")
+    page.wait_for_function("() => window.scrollY > 0")
     expect(field).to_have_value("0:34–0:50")
 
 

@@ -16,6 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 from rich.console import Console
 
+from market_spread.controller.analysis.causes import Causes
 from market_spread.controller.analysis.evidence import Cause, Verdict
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.views.progress import result_table
@@ -79,7 +80,8 @@ def terminal_picture(path: Path) -> str:
     """A result as the terminal shows it, as SVG."""
     document = json.loads(path.read_text())
     cause = document["cause"] and Cause(document["cause"])
-    result = Result(**{**document, "verdict": Verdict(document["verdict"]), "cause": cause})
+    causes = document["causes"] and Causes(**document["causes"])
+    result = Result(**{**document, "verdict": Verdict(document["verdict"]), "cause": cause, "causes": causes})
     console = Console(record=True, width=108, file=io.StringIO(), force_terminal=True)
     console.print(result_table(result))
     drawn = console.export_svg(title=f"market-spread run loadgen/workloads/{result.workload}.yaml")

@@ -141,10 +141,12 @@ def test_system_that_does_not_say_when_it_has_read_has_no_ingest() -> None:
     run.stop(T0_US + 20_000_000, 600_000, "compute")
     alerts = run.alerts()
 
-    causes = causes_of(replace(alerts, read_us=alerts.sent_us), [Event("gc", T0_US / 1000 + 20_000, 600, "GC")])
+    events = [Event("gc", T0_US / 1000 + 20_000, 600, "GC")]
+    causes = causes_of(replace(alerts, read_us=alerts.sent_us), events, asked="message")
 
     assert causes is not None
     assert named(causes) == ["gc"]
+    assert re.match(r"the slowest 1% \(\d+ messages\) met ", causes.sentence)
     assert set(causes.found[0]["stage_shares"]) == {"send_lag", "compute", "delivery"}
     assert {order["ingested_unix_us"] for order in causes.orders} == {None}
 

@@ -102,17 +102,24 @@ def causes_of_run(plan: RunPlan, observed: Observed, latencies: Latencies, seen:
                 if share > least
             ]
     groups = parts_of(plan, alerts, restarts) if observed.words.are_of_market else ()
-    return causes_of(alerts, events, groups, HdrCounts.of_status(observed.received.fetch_histogram))
+    fetch = HdrCounts.of_status(observed.received.fetch_histogram)
+    return causes_of(alerts, events, groups, fetch, asked=observed.words.asked)
 
 
 def causes_of(
-    alerts: Alerts, events: Sequence[Event], groups: Sequence[Groups] = (), fetch: HdrCounts | None = None
+    alerts: Alerts,
+    events: Sequence[Event],
+    groups: Sequence[Groups] = (),
+    fetch: HdrCounts | None = None,
+    *,
+    asked: str = "order",
 ) -> Causes | None:
     """What explains the slowest 1% of the orders, at least 20 of them; of fewer than 200 orders nothing is said.
 
     An order is laid to what it met for at least half of its excess over the median, or to a stage in which it and its
     neighbours were late for as long, or to a group that has more of the tail than chance gives. Of several that explain
-    about as much, the first of KINDS counts. alerts: the first of each order; fetch: how long alerts lay at the broker.
+    about as much, the first of KINDS counts. alerts: the first of each order; fetch: how long alerts lay at the broker;
+    asked: what the sentence calls an order.
     """
     if not (count := len(alerts)):
         return None
@@ -136,11 +143,11 @@ def causes_of(
         for kind, text, of, _ in shares
     ]
     else_p99_ns = latency_summary_ns(HdrCounts(latency_us[~met]))["p99"] if found else None
-    who = f"the slowest {len(places) / count:.0%} ({len(places):,} orders)"
+    who = f"the slowest {len(places) / count:.0%} ({len(places):,} {asked}s)"
     if count < _ORDERS_MIN:
-        sentence = f"{count:,} orders are too few to tell what made the slowest of them slow"
+        sentence = f"{count:,} {asked}s are too few to tell what made the slowest of them slow"
     elif median_us <= 0:
-        sentence = "nothing can be told: most orders were received before they were due"
+        sentence = f"nothing can be told: most {asked}s were received before they were due"
     elif not stands_out:
         sentence = f"nothing stands out: half of {who} lie within {times:.1f} times the median"
     else:

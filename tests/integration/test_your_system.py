@@ -372,13 +372,14 @@ def test_the_rule_of_the_market_passes_and_a_wrong_limit_is_told_with_the_order(
 
 
 def test_a_script_of_pyspark_passes_and_its_loss_is_found(tmp_path: Path) -> None:
-    # So long that some batches end within it: CPU is counted from one to the next, and workers of Python take long.
-    load = {"profile": "constant", "messages_per_s": 200, "duration_s": 16}
+    # So long that some batches end within it: CPU is counted from one to the next, and workers of Python take long. And so
+    # slow that a machine with more to do keeps up: each word of a batch is a call of Python.
+    load = {"profile": "constant", "messages_per_s": 100, "duration_s": 16}
     spark = of_template(tmp_path, "structured_streaming", load=load)
     status, result, said = run(spark)
     assert (status, result["verdict"]) == (0, "passed"), said
-    assert (result["mode"], result["alerts_received"], result["alerts_missing"]) == ("spark", 3200, 0)
-    assert result["conservation"] == {"sent": 3600, "processed": 3600, "invalid": 0, "in_flight": 0}
+    assert (result["mode"], result["alerts_received"], result["alerts_missing"]) == ("spark", 1600, 0)
+    assert result["conservation"] == {"sent": 1800, "processed": 1800, "invalid": 0, "in_flight": 0}
     assert result["cpu_us_per_message"] > 0
 
     rows = "rows.assign(count=before + 1 + rows.index)"
@@ -386,7 +387,7 @@ def test_a_script_of_pyspark_passes_and_its_loss_is_found(tmp_path: Path) -> Non
     change(spark, load=load | {"duration_s": 8})
     status, result, said = run(spark)
     assert status == 1, said
-    assert (result["alerts_missing"], result["alerts_wrong"]) == (2, 0)
+    assert (result["alerts_missing"], result["alerts_wrong"]) == (1, 0)
 
 
 def test_a_recorded_day_is_sent_at_ten_times_its_speed(shared: Path) -> None:

@@ -372,8 +372,8 @@ def test_the_rule_of_the_market_passes_and_a_wrong_limit_is_told_with_the_order(
 
 
 def test_a_script_of_pyspark_passes_and_its_loss_is_found(tmp_path: Path) -> None:
-    # So long that some batches end within it: CPU is counted from one to the next, and workers of Python take long. And so
-    # slow that a machine with more to do keeps up: each word of a batch is a call of Python.
+    # So long that some batches end within it: CPU is counted from one to the next, and workers of Python take long.
+    # So slow that a machine with more to do keeps up: each word of a batch is a call of Python.
     load = {"profile": "constant", "messages_per_s": 100, "duration_s": 16}
     spark = of_template(tmp_path, "structured_streaming", load=load)
     status, result, said = run(spark)

@@ -21,25 +21,11 @@ LONGEST = tuple(
     )
 )  # fmt: skip
 
-# Files that judge nothing by time and start no system that is measured: they run beside the cluster's tests, with the
-# time that these leave.
-PATIENT = (
-    "charts", "mutants", "integration/test_applications", "integration/test_columns",
-    "integration/test_jobs_side_by_side", "integration/test_messages_of_pipelines", "integration/test_modes_agree",
-)  # fmt: skip
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first, in an order that all workers agree on; within a file, as it is written."""
     places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(_name_of(item), len(places)))
-    for item in items:
-        if _name_of(item).startswith(PATIENT):
-            item.add_marker(pytest.mark.patient)
-
-
-def _name_of(item: pytest.Item) -> str:
-    return f"{item.path.parent.name}/{item.path.stem}"
+    items.sort(key=lambda item: places.get(f"{item.path.parent.name}/{item.path.stem}", len(places)))
 
 
 @pytest.fixture(scope="session")

@@ -1806,7 +1806,7 @@ def test_result_says_what_the_slowest_orders_met(
     assert {event.kind for event in causes.events} >= {kind}
     assert causes.seconds[0]["kind"] == kind
     assert ("ingest" in causes.found[0]["stage_shares"]) is (kind_of_run == "market")
-    assert causes.sentence.startswith("the slowest 1% (20 orders) met 1 ")
+    assert causes.sentence.startswith(f"the slowest 1% (20 {observed.words.asked}s) met 1 ")
 
 
 def test_seconds_far_above_the_usual_pressure_are_events(plan: RunPlan, observed: Observed) -> None:

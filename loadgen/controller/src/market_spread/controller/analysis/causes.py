@@ -36,7 +36,7 @@ KINDS = {
 _AFTER_US = {"boundary": 1_000_000, "gc": 1_000_000}
 _STAGE_OF = {"sender": "send_lag", "receiver": "delivery", "delivery": "delivery"}
 # What was seen to happen goes before a mere concentration, and that before what is often there.
-_ROUNDS = (tuple(KINDS)[:8], ("partition",), ("pressure",))
+_ROUNDS = (tuple(kind for kind in KINDS if kind not in ("partition", "key", "pressure")), ("partition",), ("pressure",))
 _ORDERS_MIN, _TAIL_MIN = 200, 20
 # A tail within so many medians needs no cause; a share of it that is smaller gets no name.
 _QUIET_TIMES, _SHARE_MIN = 3.0, 0.15

@@ -28,7 +28,13 @@ def helm() -> Path:
 @cache
 def checkov() -> Path:
     """Checkov, with the versions of requirements/checkov.txt."""
-    return _cached("checkov", _install_checkov) / "bin" / "checkov"
+    return _cached("checkov", _install_environment) / "bin" / "checkov"
+
+
+@cache
+def cfn_lint() -> Path:
+    """What knows CloudFormation's definitions, with the versions of requirements/cfn-lint.txt."""
+    return _cached("cfn-lint", _install_environment) / "bin" / "cfn-lint"
 
 
 def _cached(name: str, make: Callable[[Path, Path], None]) -> Path:
@@ -61,7 +67,7 @@ def _unpack_helm(lock: Path, folder: Path) -> None:
         made.rename(folder)
 
 
-def _install_checkov(lock: Path, folder: Path) -> None:
+def _install_environment(lock: Path, folder: Path) -> None:
     """An environment cannot be moved, so it is made in place, and a broken one is removed."""
     try:
         _uv("venv", "--python", sys.executable, folder)

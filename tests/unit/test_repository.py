@@ -71,7 +71,7 @@ def required_by(path: Path) -> list[Requirement]:
 
 def test_all_requirements_and_projects_are_looked_at() -> None:
     images = ("host-tuner", "metrics-aggregator", "receiver", "run-controller", "sender", "spark")
-    tools = ("bytewax", "build", "checkov", "dev", "docs", "flink", "helm", "run", "uv")
+    tools = ("bytewax", "build", "cfn-lint", "checkov", "dev", "docs", "flink", "helm", "run", "uv")
     assert {path.stem for path in LOCKS} == {*tools, *images}
     assert {name_of(path) for path in PROJECTS} >= {
         "loadgen/controller/pyproject.toml",

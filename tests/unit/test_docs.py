@@ -44,7 +44,8 @@ SOURCES = [
     folder for folders in ("services/*", "spark", "loadgen/*") for folder in ROOT.glob(f"{folders}/src/market_spread")
 ]
 PACKAGES = {path.name for folder in SOURCES for path in folder.iterdir() if (path / "__init__.py").exists()}
-FOLDERS = set(".ci .github charts docs examples loadgen proto requirements services spark tests".split())
+FOLDERS = {".ci", ".github", "charts", "docs", "examples", "loadgen", "proto", "requirements", "services"}
+FOLDERS |= {"spark", "tests"}
 # What a reader is to write, and who makes them: no files of ours.
 EXAMPLES = {"fares.py", "streak.py", "test_fares.py", "trades.py", "unpaid.py"}
 # The configuration of processes that only a run starts, and of a probe that reads a variable of the services.

@@ -57,10 +57,12 @@ HELM = Program(
     "helm", "v3.22.0", "helm", "helm.sh/helm/v3/cmd/helm", "-X=helm.sh/helm/v3/internal/version.version=v3.22.0"
 )
 KUBECONFORM = Program("kubeconform", "v0.8.0", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform")
+# EKS's own, which makes the kubelet's configuration of what user data says; it has no releases, so a commit is named.
+NODEADM = Program("nodeadm", "89ce6578d960", "nodeadm", "github.com/awslabs/amazon-eks-ami/nodeadm/cmd/nodeadm")
 PAUSE = Program("pause", "1", "", str(PAUSE_SOURCE))
 
 CLUSTER = (KUBECTL, KUBELET, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, PROXY, COREDNS, PAUSE)
-ALL = (*CLUSTER, HELM, KUBECONFORM)
+ALL = (*CLUSTER, HELM, KUBECONFORM, NODEADM)
 
 
 def build_missing(programs: tuple[Program, ...] = ALL) -> None:

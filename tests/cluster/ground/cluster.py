@@ -34,6 +34,7 @@ _PROGRAMS = (
     ("conntrack", "conntrack"),
     ("containerd", "containerd"),
     ("ctr", "containerd"),
+    ("dbus-daemon", "dbus-daemon"),
     ("etcd", "etcd-server"),
     ("ip", "iproute2"),
     ("iptables", "iptables"),

@@ -26,14 +26,7 @@ class Kubelet:
         cgroups.make(node.cgroup)
         configuration = node.folder / "kubelet.json"
         configuration.write_text(json.dumps(kubelet_configuration(node), indent=1))
-        self._start(f"{node.name}-kubelet", [
-            str(binaries.KUBELET.path),
-            f"--config={configuration}",
-            f"--kubeconfig={kubelet_of(node).kubeconfig}",
-            f"--hostname-override={node.name}",
-            f"--node-ip={node.address}",
-            f"--node-labels={POOL_LABEL}={node.pool}",
-        ])  # fmt: skip
+        self.start_kubelet(f"--config={configuration}")
         self._start(f"{node.name}-proxy", [
             str(binaries.PROXY.path),
             f"--kubeconfig={certificates.PROXY.kubeconfig}",
@@ -45,6 +38,23 @@ class Kubelet:
             "--conntrack-max-per-core=0",
             "--oom-score-adj=0",
         ])  # fmt: skip
+
+    def start_kubelet(self, *arguments: str) -> None:
+        """Start the kubelet alone, with these arguments beside those that make it this node's."""
+        node = self._node
+        self._start(self.kubelet_name, [
+            str(binaries.KUBELET.path),
+            f"--kubeconfig={kubelet_of(node).kubeconfig}",
+            f"--hostname-override={node.name}",
+            f"--node-ip={node.address}",
+            f"--node-labels={POOL_LABEL}={node.pool}",
+            *arguments,
+        ])  # fmt: skip
+
+    @property
+    def kubelet_name(self) -> str:
+        """The kubelet's name among the processes."""
+        return f"{self._node.name}-kubelet"
 
     def _start(self, name: str, command: list[str]) -> None:
         self._processes.start(name, [*self._namespaces.inside(self._node), *command])

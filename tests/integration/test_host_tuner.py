@@ -371,7 +371,7 @@ def test_the_node_is_read_and_patched_as_the_api_wants_it(api: ApiServer) -> Non
     node.annotate("{}")
     node.set_condition(condition)
     node.remove_taint(0, "market-spread.io/host-tuning")
-    node.remove_condition()
+    node.set_condition(None)
     node.annotate(None)
 
     assert api.tokens == {"Bearer of-the-pod"}

@@ -42,13 +42,9 @@ class FakeNode:
         self._called("read")
         return self.annotation, self.condition, [*self.taints]
 
-    def set_condition(self, condition: Mapping[str, str]) -> None:
+    def set_condition(self, condition: Mapping[str, str] | None) -> None:
         self._called("set_condition")
         self.condition = condition
-
-    def remove_condition(self) -> None:
-        self._called("remove_condition")
-        self.condition = None
 
     def annotate(self, text: str | None) -> None:
         self._called("annotate")

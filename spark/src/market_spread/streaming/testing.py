@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -29,8 +29,10 @@ from market_spread.streaming.pipeline import Pipeline
 
 _BATCH_S = 0.4
 _POLL_S = 0.02
-# Before each value in memory, its partition and offset: Spark's memory sources do not show theirs to a query.
-_PARTITION_BYTES, _OFFSET_BYTES = 2, 8
+# Before each value in memory, its offset: Spark's memory sources do not show theirs to a query.
+_OFFSET_BYTES = 8
+# The open session by its mode: a process has one Spark.
+_sessions: dict[str, ExitStack] = {}
 
 
 def run(
@@ -52,20 +54,14 @@ def run(
         return {sink: running.received(sink) for sink in (*(sink.name for sink in pipeline.sinks), INVALID)}
 
 
-@cache
-def _sessions() -> dict[str, ExitStack]:
-    """The open session by its mode: a process has one Spark."""
-    return {}
-
-
 def _session(mode: str) -> SparkSession:
-    if mode not in _sessions() or SparkSession.getActiveSession() is None:  # someone else may have stopped it
-        for other in [*_sessions()]:
-            _sessions().pop(other).close()
+    if mode not in _sessions or SparkSession.getActiveSession() is None:  # someone else may have stopped it
+        while _sessions:
+            _sessions.popitem()[1].close()
         stack = ExitStack()
         atexit.register(stack.close)
         stack.enter_context(open_session(mode))
-        _sessions()[mode] = stack
+        _sessions[mode] = stack
     return SparkSession.active()
 
 
@@ -95,7 +91,7 @@ class MemoryRun:
 
     _level: ClassVar[Any] = None  # of the JVM's log before a run fell silent
 
-    def __init__(self, spark: SparkSession, pipeline: Pipeline, mode: str, *, partitions: int = 1) -> None:
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, mode: str) -> None:
         """PipelineError if the mode cannot run the pipeline."""
         check(pipeline, mode)
         self._spark = spark
@@ -105,9 +101,9 @@ class MemoryRun:
         sql = self._jvm.org.apache.spark.sql
         memory, session = sql.execution.streaming.sources.LowLatencyMemoryStream, spark._jsparkSession
         self._streams: dict[str, Any] = {
-            source.name: memory.apply(session, partitions, sql.Encoders.BINARY()) for source in pipeline.sources
+            source.name: memory.apply(session, 1, sql.Encoders.BINARY()) for source in pipeline.sources
         }
-        self._offsets = {(name, partition): 0 for name in self._streams for partition in range(partitions)}
+        self._offsets = dict.fromkeys(self._streams, 0)
 
     def __enter__(self) -> Self:
         if MemoryRun._level is not None:
@@ -129,15 +125,13 @@ class MemoryRun:
     def __exit__(self, *_: object) -> None:
         self._ending.close()
 
-    def send(self, source: str, values: Iterable[bytes], *, partition: int = 0) -> None:
-        """Add records with these values to a source."""
+    def send(self, source: str, values: Iterable[bytes]) -> None:
+        """Add records with these values to a source, all in its partition 0."""
         java_list = self._jvm.java.util.ArrayList()
         for value in values:
-            offset = self._offsets[source, partition]
-            java_list.add(partition.to_bytes(_PARTITION_BYTES, "big") + offset.to_bytes(_OFFSET_BYTES, "big") + value)
-            self._offsets[source, partition] += 1
-        rows = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(java_list)
-        self._streams[source].addData(partition, rows)
+            java_list.add(self._offsets[source].to_bytes(_OFFSET_BYTES, "big") + value)
+            self._offsets[source] += 1
+        self._streams[source].addData(0, self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(java_list))
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -211,14 +205,9 @@ class MemoryRun:
         """Records as Kafka's source has them, without headers."""
         records = DataFrame(stream.toDF(), self._spark)
         return records.select(
-            F.expr(f"substring(value, {_PARTITION_BYTES + _OFFSET_BYTES + 1})").alias("value"),
+            F.expr(f"substring(value, {_OFFSET_BYTES + 1})").alias("value"),
             F.lit(name).alias("topic"),
-            _number(1, _PARTITION_BYTES).cast("int").alias("partition"),
-            _number(_PARTITION_BYTES + 1, _OFFSET_BYTES).alias("offset"),
+            F.lit(0).alias("partition"),
+            F.conv(F.hex(F.substring("value", 1, _OFFSET_BYTES)), 16, 10).cast("bigint").alias("offset"),
             F.lit(None).cast("array<struct<key: string, value: binary>>").alias("headers"),
         )
-
-
-def _number(start: int, width: int) -> Column:
-    """A big-endian integer at this place of the value."""
-    return F.conv(F.hex(F.substring("value", start, width)), 16, 10).cast("bigint")

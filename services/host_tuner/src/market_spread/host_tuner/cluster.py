@@ -49,13 +49,10 @@ class KubernetesNode:
         condition = next((condition for condition in conditions if condition["type"] == CONDITION), None)
         return annotations.get(ANNOTATION), condition, [taint["key"] for taint in spec.get("taints") or []]
 
-    def set_condition(self, condition: Mapping[str, str]) -> None:
-        """Set our condition, and no other."""
-        self._merge({"status": {"conditions": [dict(condition)]}}, "/status")
-
-    def remove_condition(self) -> None:
-        """Remove our condition, and no other."""
-        self._merge({"status": {"conditions": [{"type": CONDITION, "$patch": "delete"}]}}, "/status")
+    def set_condition(self, condition: Mapping[str, str] | None) -> None:
+        """Set our condition, and no other; None removes it."""
+        change = {"type": CONDITION, "$patch": "delete"} if condition is None else dict(condition)
+        self._merge({"status": {"conditions": [change]}}, "/status")
 
     def annotate(self, text: str | None) -> None:
         """Set our annotation; None removes it."""
@@ -100,7 +97,7 @@ class NodePublisher:
         """Leave nothing of the tuner's on the node's object. UnavailableError if the API does not answer."""
         self._published = None
         self._api.annotate(None)
-        self._api.remove_condition()
+        self._api.set_condition(None)
 
     def _bring_up_to_date(self, report: Report, annotation: str, message: str) -> None:
         said, condition, taints = self._api.read()

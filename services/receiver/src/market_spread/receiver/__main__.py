@@ -2,11 +2,9 @@
 
 import sys
 
-from market_spread.common.clock import SystemClock
-from market_spread.common.config import from_environment
+from market_spread.common.clock import Clock
 from market_spread.common.kafka.client import KafkaBroker
-from market_spread.common.process.service import run_main, serving
-from market_spread.common.processes import stop_event_on_signals
+from market_spread.common.process.service import run_service
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.config import ReceiverConfig
 from market_spread.receiver.service import ReceiverService
@@ -14,24 +12,12 @@ from market_spread.receiver.service import ReceiverService
 
 def main() -> int:
     """Serve until SIGTERM or SIGINT; returns the exit status."""
-    return run_main(_serve, ReceiverConfig)
+    return run_service("Receiver", ReceiverConfig, _receiver)
 
 
-def _serve() -> None:
-    config = from_environment(ReceiverConfig)
-    clock = SystemClock()
-    recorder = Recorder(source=config.source, clock=clock)
-    service = ReceiverService(
-        broker=KafkaBroker(config.bootstrap_servers, config.source, config),
-        folder=config.data_folder,
-        recorder=recorder,
-        clock=clock,
-    )
-
-    stop = stop_event_on_signals()
-    with serving(config, "Receiver", service, recorder=recorder, clock=clock):
-        stop.wait()
-        service.close()
+def _receiver(config: ReceiverConfig, recorder: Recorder, clock: Clock) -> ReceiverService:
+    broker = KafkaBroker(config.bootstrap_servers, config.source, config)
+    return ReceiverService(broker=broker, folder=config.data_folder, recorder=recorder, clock=clock)
 
 
 if __name__ == "__main__":

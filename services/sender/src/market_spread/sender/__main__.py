@@ -3,11 +3,9 @@
 import gc
 import sys
 
-from market_spread.common.clock import SystemClock
-from market_spread.common.config import from_environment
+from market_spread.common.clock import Clock
 from market_spread.common.kafka.client import KafkaBroker
-from market_spread.common.process.service import run_main, serving
-from market_spread.common.processes import stop_event_on_signals
+from market_spread.common.process.service import run_service
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.sender.config import SenderConfig
 from market_spread.sender.service import SenderService
@@ -18,28 +16,16 @@ _SWITCH_INTERVAL_S = 0.000_5
 
 def main() -> int:
     """Serve until SIGTERM or SIGINT; returns the exit status."""
-    return run_main(_serve, SenderConfig)
+    return run_service("Sender", SenderConfig, _sender)
 
 
-def _serve() -> None:
-    config = from_environment(SenderConfig)
+def _sender(config: SenderConfig, recorder: Recorder, clock: Clock) -> SenderService:
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     # What the imports made is left out of garbage collection: a full one took 25 ms, with every thread waiting.
     gc.collect()
     gc.freeze()
-    clock = SystemClock()
-    recorder = Recorder(source=config.source, clock=clock)
-    service = SenderService(
-        broker=KafkaBroker(config.bootstrap_servers, config.source, config),
-        recorder=recorder,
-        clock=clock,
-        unacknowledged_bytes_max=config.unacknowledged_bytes_max,
-    )
-
-    stop = stop_event_on_signals()
-    with serving(config, "Sender", service, recorder=recorder, clock=clock):
-        stop.wait()
-        service.close()
+    broker, bytes_max = KafkaBroker(config.bootstrap_servers, config.source, config), config.unacknowledged_bytes_max
+    return SenderService(broker=broker, recorder=recorder, clock=clock, unacknowledged_bytes_max=bytes_max)
 
 
 if __name__ == "__main__":

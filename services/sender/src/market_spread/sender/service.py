@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import grpc
 
@@ -35,23 +36,17 @@ NEWEST_RECORDS = 64
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, kw_only=True)
 class SenderService(SenderServicer):
     """Offers loads to Kafka. Thread-safe."""
 
-    def __init__(
-        self,
-        *,
-        broker: KafkaBroker,
-        recorder: Recorder,
-        clock: Clock,
-        find_source: Callable[[str], LoadSource] = loads.find_source,
-        unacknowledged_bytes_max: int = UNACKNOWLEDGED_BYTES_MAX,
-    ) -> None:
-        self._broker = broker
-        self._recorder = recorder
-        self._clock = clock
-        self._find_source = find_source
-        self._unacknowledged_bytes_max = unacknowledged_bytes_max
+    broker: KafkaBroker
+    recorder: Recorder
+    clock: Clock
+    find_source: Callable[[str], LoadSource] = loads.find_source
+    unacknowledged_bytes_max: int = UNACKNOWLEDGED_BYTES_MAX
+
+    def __post_init__(self) -> None:
         self._starting = threading.Lock()
         self._publisher: Publisher | None = None
         self._run_id = ""
@@ -59,7 +54,7 @@ class SenderService(SenderServicer):
 
     def Start(self, request: pb.StartSendingRequest, context: grpc.ServicerContext) -> pb.StartSendingResponse:
         parameters = _checked(request)
-        source = self._find_source(request.source)
+        source = self.find_source(request.source)
         if not self._starting.acquire(blocking=False):
             raise WrongStateError("another load is being started; ask for the status")
         try:
@@ -76,7 +71,7 @@ class SenderService(SenderServicer):
         publisher = self._publisher
         response = publisher.status() if publisher else pb.SenderStatusResponse(phase=pb.Phase.PHASE_IDLE)
         response.run_id, response.start_unix_ns = self._run_id, self._start_unix_ns
-        response.cpu_us, response.unix_ns = cpu_us(), self._clock.unix_ns()
+        response.cpu_us, response.unix_ns = cpu_us(), self.clock.unix_ns()
         return response
 
     def Stop(self, request: pb.StopSendingRequest, context: grpc.ServicerContext) -> pb.StopSendingResponse:
@@ -89,8 +84,8 @@ class SenderService(SenderServicer):
         self, request: pb.DescribeTopicsRequest, context: grpc.ServicerContext
     ) -> pb.DescribeTopicsResponse:
         topics = list(filter(None, dict.fromkeys((*request.topics, request.nbbo_topic))))
-        ends = self._broker.end_offsets(topics, committed=True)
-        newest = newest_sequence(self._broker, ends, request.nbbo_topic)
+        ends = self.broker.end_offsets(topics, committed=True)
+        newest = newest_sequence(self.broker, ends, request.nbbo_topic)
         return pb.DescribeTopicsResponse(ends=partition_offsets(ends), newest_sequence=newest)
 
     def close(self) -> None:
@@ -100,18 +95,18 @@ class SenderService(SenderServicer):
 
     def _start(self, request: pb.StartSendingRequest, source: LoadSource, parameters: dict[str, object]) -> None:
         plan = self._plan(request)
-        producer = self._broker.producer(request.topics or [request.nbbo_topic, request.orders_topic])
+        producer = self.broker.producer(request.topics or [request.nbbo_topic, request.orders_topic])
         try:
             start_unix_ns, load = self._made_in_time(request.start_unix_ns, source, parameters)
-            self._recorder.run_id = request.run_id
-            self._recorder.begin_interval()  # what is pushed from here on is of this load alone
+            self.recorder.run_id = request.run_id
+            self.recorder.begin_interval()  # what is pushed from here on is of this load alone
             publisher = Publisher(
                 load,
                 plan,
                 producer=producer,
-                recorder=self._recorder,
-                clock=self._clock,
-                unacknowledged_bytes_max=self._unacknowledged_bytes_max,
+                recorder=self.recorder,
+                clock=self.clock,
+                unacknowledged_bytes_max=self.unacknowledged_bytes_max,
                 late_ns=request.limits.late_us * 1000 if request.limits.HasField("late_us") else LATE_NS_DEFAULT,
             )
         except BaseException:
@@ -128,10 +123,10 @@ class SenderService(SenderServicer):
         """The load and its start; a start of our choice leaves half a second after the load is made."""
         if wanted_unix_ns:
             return wanted_unix_ns, source(parameters, wanted_unix_ns)
-        begun_unix_ns = self._clock.unix_ns()
+        begun_unix_ns = self.clock.unix_ns()
         start_unix_ns = begun_unix_ns + START_DELAY_NS
         load = source(parameters, start_unix_ns)
-        took_ns = self._clock.unix_ns() - begun_unix_ns
+        took_ns = self.clock.unix_ns() - begun_unix_ns
         if took_ns > START_DELAY_NS // 2:
             start_unix_ns += 2 * took_ns
             load = source(parameters, start_unix_ns)
@@ -140,9 +135,9 @@ class SenderService(SenderServicer):
     def _plan(self, request: pb.StartSendingRequest) -> FramePlan:
         linger_ns = request.linger_us * 1000
         if request.topics:
-            self._broker.partition_counts(request.topics)
+            self.broker.partition_counts(request.topics)
             return FramePlan("", "", 0, linger_ns, 1)
-        counts = self._broker.partition_counts([request.nbbo_topic, request.orders_topic])
+        counts = self.broker.partition_counts([request.nbbo_topic, request.orders_topic])
         quotes, orders = counts[request.nbbo_topic], counts[request.orders_topic]
         if quotes != orders:
             raise UsageError(

@@ -16,20 +16,22 @@ from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import Pipeline
 
-_SOURCE_OPTIONS: Mapping[str, str] = {
-    "startingOffsets": "earliest",
-    "failOnDataLoss": "true",
-    "includeHeaders": "true",
-    "kafka.fetch.min.bytes": "1",
-    "kafka.fetch.max.wait.ms": "5",
-    "kafka.max.partition.fetch.bytes": "8388608",
-    "kafka.fetch.max.bytes": "16777216",
-}
-
 # The key of a record that is no message: it only wakes who reads the partition.
 WAKE_UP = b"market-spread.wake-up"
+_HERE = Path(__file__).parent
+# Only while the job warms up, and long enough for a batch to read something (at 50 ms none did).
+_WARM_UP_BATCH_S = 0.4
 
-_SINK_OPTIONS: Mapping[str, str] = {"kafka.linger.ms": "0", "kafka.acks": "all", "kafka.compression.type": "none"}
+
+def read_settings(path: Path, values: Mapping[str, object] | None = None) -> dict[str, str]:
+    """Spark's settings of a file: a line is `name=value`, empty or a comment. values: what stands in it as `{name}`."""
+    lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
+    pairs = (line.partition("=") for line in lines)
+    return {name: value.format_map(values or {}) for name, _, value in pairs}
+
+
+_SOURCE_OPTIONS = read_settings(_HERE / "kafka_source.conf")
+_SINK_OPTIONS = read_settings(_HERE / "kafka_sink.conf")
 
 
 def read_topic(
@@ -51,18 +53,6 @@ def writer_of(records: DataFrame, checkpoint: str, client: Mapping[str, str]) ->
 
 def _prefixed(client: Mapping[str, str]) -> dict[str, str]:
     return {f"kafka.{name}": value for name, value in client.items()}
-
-
-_HERE = Path(__file__).parent
-# Only while the job warms up, and long enough for a batch to read something (at 50 ms none did).
-_WARM_UP_BATCH_S = 0.4
-
-
-def read_settings(path: Path, values: Mapping[str, object] | None = None) -> dict[str, str]:
-    """Spark's settings of a file: a line is `name=value`, empty or a comment. values: what stands in it as `{name}`."""
-    lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
-    pairs = (line.partition("=") for line in lines)
-    return {name: value.format_map(values or {}) for name, _, value in pairs}
 
 
 @dataclass(frozen=True, slots=True)

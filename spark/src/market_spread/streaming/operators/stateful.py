@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from market_spread.streaming.messages import Messages, Names, each_once, fields_of, whole_numbers
-from market_spread.streaming.operators.stateless import Row
+from market_spread.streaming.operators.stateless import NamedStep, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,8 @@ RowSchemas = Mapping[str, RowSchema]  # by the names of their sources
 
 
 @dataclass(frozen=True, slots=True)
-class StatefulStep:
-    """What all stateful steps have. kind: the step's name in `Pipeline.describe`."""
-
-    name: str
-    kind: ClassVar[str]
-
-    @property
-    def adds(self) -> Names:
-        """Fields that it adds to a row."""
-        raise NotImplementedError
+class StatefulStep(NamedStep):
+    """What all stateful steps have."""
 
     def fields_of(self, schemas: RowSchemas) -> Names:
         """The fields of a row after the step; the key is there as well."""
@@ -274,10 +266,6 @@ class Deduplicate(StatefulStep):
 
     late_s: float = 0.0
     kind: ClassVar[str] = "deduplicate"
-
-    @property
-    def adds(self) -> Names:
-        return ()
 
     def fields_of(self, schemas: RowSchemas) -> Names:
         return _all_fields(schemas)

@@ -50,20 +50,25 @@ class Row(Mapping[str, Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class StatelessStep:
-    """What all stateless steps have. kind: the step's name in `Pipeline.describe`."""
+class NamedStep:
+    """What all steps have. kind: the step's name in `Pipeline.describe`."""
 
     name: str
     kind: ClassVar[str]
 
     @property
-    def needs(self) -> Names:
-        """Fields that it must find in a row; those that a function of columns reads show when it is called."""
-        return ()
-
-    @property
     def adds(self) -> Names:
         """Fields that it adds to a row."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class StatelessStep(NamedStep):
+    """What all stateless steps have."""
+
+    @property
+    def needs(self) -> Names:
+        """Fields that it must find in a row; those that a function of columns reads show when it is called."""
         return ()
 
     def fields_of(self, fields: Names) -> Names:

@@ -1,27 +1,29 @@
 """The life of a process that serves gRPC and pushes its metrics: from its configuration to its clean end."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import grpc
 
-from market_spread.common.clock import Clock
+from market_spread.common.clock import Clock, SystemClock
+from market_spread.common.config import from_environment
 from market_spread.common.grpc.calls import Server
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.logs import log_event
 from market_spread.common.process.entry import run_main, write_ports
 from market_spread.common.process.pinning import own_problem
+from market_spread.common.processes import stop_event_on_signals
 from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.v1 import control_pb2, control_pb2_grpc
 
 # Who serves needs both.
-__all__ = ["ServiceConfig", "run_main", "serving", "write_ports"]
+__all__ = ["ServiceConfig", "run_main", "run_service", "serving", "write_ports"]
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +45,27 @@ class ServiceConfig(KafkaSecurity):
         if self.exclusive_cpus is not None and self.exclusive_cpus < 1:
             errors.append(f"exclusive_cpus={self.exclusive_cpus}; use 1 or more, or leave it out")
         return errors
+
+
+Config = TypeVar("Config", bound=ServiceConfig)
+
+
+def run_service(name: str, config_class: type[Config], make: Callable[[Config, Recorder, Clock], Any]) -> int:
+    """Run the process that serves one control service until SIGTERM or SIGINT; returns the exit status.
+
+    make: the service, whose `close` ends its work.
+    """
+
+    def serve() -> None:
+        config, clock = from_environment(config_class), SystemClock()
+        recorder = Recorder(source=config.source, clock=clock)
+        service = make(config, recorder, clock)
+        stop = stop_event_on_signals()
+        with serving(config, name, service, recorder=recorder, clock=clock):
+            stop.wait()
+            service.close()
+
+    return run_main(serve, config_class)
 
 
 @contextmanager

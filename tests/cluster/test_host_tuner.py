@@ -230,6 +230,21 @@ def test_an_update_leaves_the_host_as_it_is(release: Release) -> None:
     assert (tuned(release.kubectl) or {}).get("status") == "True"
 
 
+def test_a_setting_that_leaves_the_profile_is_put_back_though_nothing_of_it_is_mounted_any_more(
+    release: Release, host_before: Mapping[str, bytes]
+) -> None:
+    release.install("--set-json=profile.apply.transparent_hugepages=null", within_s=120)
+    wait_for("huge pages are as before", lambda: HUGE_PAGES.read_bytes() == host_before[str(HUGE_PAGES)], within_s=30)
+    assert int(SWAPPINESS.read_text()) <= 10
+
+    release.install("--set=dryRun=true", within_s=120)
+    wait_for("the host is as before", lambda: contents() == host_before, within_s=30)
+    assert tuned(release.kubectl) is None
+
+    release.install(within_s=120)
+    wait_for("it is tuned again", lambda: "[never]" in HUGE_PAGES.read_text(), within_s=30)
+
+
 def test_removal_puts_the_host_back_byte_for_byte_and_leaves_nothing_on_the_node(
     release: Release, host_before: Mapping[str, bytes]
 ) -> None:

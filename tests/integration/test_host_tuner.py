@@ -206,6 +206,22 @@ def test_a_tuner_that_ends_leaves_the_host_to_the_next_one(tmp_path: Path) -> No
     assert written == 0
 
 
+def test_a_second_tuner_of_a_host_does_not_start(tmp_path: Path) -> None:
+    root = copy_of_a_host(tmp_path)
+    env = environment(tmp_path, APPLIED, root)
+
+    with running(env=env, folder=tmp_path) as tuning:
+        eventually("it is tuned", lambda: tuning.metric('market_spread_host_tuner_setting_ok{setting="turbo"}') == 1)
+        second = tuner("run", env)
+        tuning.process.kill()
+        tuning.process.wait()
+    third = tuner("restore", env)
+
+    assert second.returncode == 2
+    assert second.stderr.startswith("another tuner works on this host"), second.stderr
+    assert third.returncode == 0, third.stderr
+
+
 def test_words_that_a_file_offers_are_told_by_the_report_of_a_copy(tmp_path: Path) -> None:
     root = copy_of_a_host(tmp_path)
 
@@ -414,21 +430,28 @@ def test_an_api_that_refuses_or_is_gone_is_told_in_a_sentence(api: ApiServer) ->
         node.read()
 
 
+def daemon_set(*mounts: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {}, "spec": {"template": {"spec": {"containers": [{"volumeMounts": list(mounts)}]}}}}
+
+
 @pytest.mark.parametrize(
-    ("answer", "removed"),
+    ("answer", "writes"),
     [
-        ((200, {"metadata": {}}), False),
-        ((200, {"metadata": {"deletionTimestamp": "2026-11-22T18:00:00Z"}}), True),
-        ((404, {}), True),
-        ((403, {}), True),
-        ((401, {}), True),
-        ((500, {}), False),
+        ((200, daemon_set({"mountPath": "/host/proc/irq"}, {"mountPath": "/profile"})), {"proc/irq"}),
+        ((200, daemon_set({"mountPath": "/host/proc/irq", "readOnly": True})), set()),
+        ((200, {"metadata": {"deletionTimestamp": "2026-11-22T18:00:00Z"}}), set()),
+        ((404, {}), set()),
+        ((403, {}), set()),
+        ((401, {}), set()),
+        ((500, {}), None),
     ],
 )
-def test_a_removal_is_told_from_an_update(api: ApiServer, answer: tuple[int, dict[str, Any]], removed: bool) -> None:
+def test_a_pod_knows_what_the_next_one_may_write(
+    api: ApiServer, answer: tuple[int, dict[str, Any]], writes: set[str] | None
+) -> None:
     api.answer = answer
 
-    assert OwnDaemonSet(api.client, "tuning", "host-tuning").is_being_removed() == removed
+    assert OwnDaemonSet(api.client, "tuning", "host-tuning").next_writes(Path("/host")) == writes
 
 
 def test_the_daemonset_is_removed_after_its_pods(api: ApiServer) -> None:

@@ -7,19 +7,13 @@ from typing import cast
 import pytest
 
 from market_spread.common.errors import RunFailedError, UnavailableError
-from market_spread.host_tuner.cluster import (
-    CONDITION,
-    STARTUP_TAINT,
-    KubernetesNode,
-    NodePublisher,
-    OwnDaemonSet,
-)
-from market_spread.host_tuner.config import Applied, TuningProfile
+from market_spread.host_tuner.cluster import CONDITION, STARTUP_TAINT, KubernetesNode, NodePublisher
+from market_spread.host_tuner.config import Applied, Sysctl, TuningProfile
 from market_spread.host_tuner.running import leave
 from market_spread.host_tuner.tuner import Tuner
 from market_spread.host_tuner.values import APPLIED, Report, SettingOutcome
 from tests.support.clock import ManualClock
-from tests.unit.host_tuner.fakes import FakeKernel, FakeRecord, host, originals, tree
+from tests.unit.host_tuner.fakes import THP, FakeKernel, FakeRecord, host, originals, tree
 
 SECOND_NS = 1_000_000_000
 RIGHT = Report(
@@ -60,20 +54,8 @@ class FakeNode:
         self.calls.append(name)
 
 
-class FakeDaemonSet:
-    def __init__(self, *, removed: bool) -> None:
-        self.removed = removed
-
-    def is_being_removed(self) -> bool:
-        return self.removed
-
-
 def publisher_to(node: FakeNode, clock: ManualClock) -> NodePublisher:
     return NodePublisher(cast(KubernetesNode, node), clock)
-
-
-def daemon_set(*, removed: bool) -> OwnDaemonSet:
-    return cast(OwnDaemonSet, FakeDaemonSet(removed=removed))
 
 
 @pytest.fixture
@@ -161,18 +143,31 @@ def test_an_api_that_does_not_answer_is_counted_and_told_later(clock: ManualCloc
     assert node.taints == []
 
 
-@pytest.mark.parametrize("removed", [True, False])
-def test_only_a_removal_puts_host_and_node_back(clock: ManualClock, removed: bool) -> None:
+@pytest.mark.parametrize(
+    ("next_writes", "left", "told"),
+    [
+        (frozenset(), set(), False),  # removed, or a dry run is next
+        (None, {THP, "proc/sys/vm"}, True),  # the API does not say
+        (frozenset({THP, "proc/sys/vm/swappiness"}), {THP, "proc/sys/vm"}, True),
+        (frozenset({THP}), {THP}, True),
+        (frozenset({f"{THP}/ena", "proc/sys/vm/swap"}), set(), True),
+    ],
+)
+def test_the_last_of_a_pod_is_what_the_next_one_cannot_put_back(
+    clock: ManualClock, next_writes: frozenset[str] | None, left: set[str], told: bool
+) -> None:
     kernel, record, node = FakeKernel(host()), FakeRecord(), FakeNode()
     publisher = publisher_to(node, clock)
-    profile = TuningProfile(frozenset({0}), Applied(transparent_hugepages="never"))
+    sysctls = (Sysctl("vm.swappiness", 10),)
+    profile = TuningProfile(frozenset({0}), Applied(transparent_hugepages="never", sysctls=sysctls))
     publisher.publish(Tuner(profile, tree(kernel), originals(record), None).cycle())
 
-    leave(daemon_set(removed=removed), publisher, tree(kernel), originals(record))
+    leave(next_writes, publisher, tree(kernel), originals(record))
 
-    assert (kernel.files == host()) == removed
-    assert (record.text is None) == removed
-    assert (node.annotation is None, node.condition is None) == (removed, removed)
+    before = host()
+    assert {path.rpartition("/")[0] for path in before if kernel.files[path] != before[path]} == left
+    assert {path.rpartition("/")[0] for path in originals(record).paths} == left
+    assert (node.annotation is not None, node.condition is not None) == (told, told)
 
 
 def test_a_host_is_put_back_even_if_the_node_cannot_be_told(clock: ManualClock) -> None:
@@ -180,7 +175,7 @@ def test_a_host_is_put_back_even_if_the_node_cannot_be_told(clock: ManualClock) 
     Tuner(TuningProfile(frozenset({0}), Applied(governor="performance")), tree(kernel), originals(record), None).cycle()
     node.down = True
 
-    leave(daemon_set(removed=True), publisher_to(node, clock), tree(kernel), originals(record))
+    leave(frozenset(), publisher_to(node, clock), tree(kernel), originals(record))
 
     assert kernel.files == host()
 
@@ -191,4 +186,4 @@ def test_a_removal_that_cannot_put_everything_back_fails(clock: ManualClock) -> 
     kernel.write_faults = dict.fromkeys(kernel.files, 5)
 
     with pytest.raises(RunFailedError, match="no_turbo cannot be put back: Input/output error"):
-        leave(daemon_set(removed=True), None, tree(kernel), originals(record))
+        leave(frozenset(), None, tree(kernel), originals(record))

@@ -367,6 +367,32 @@ def test_a_setting_that_leaves_the_profile_is_put_back() -> None:
     assert kernel.files[f"{THP}/enabled"] == "always madvise [never]\n"
 
 
+def test_a_setting_whose_file_is_not_mounted_any_more_is_kept_and_told() -> None:
+    kernel, record = FakeKernel(host()), FakeRecord()
+    tuner(kernel, record).cycle()
+    smaller = replace(EVERYTHING, applied=replace(EVERYTHING.applied, transparent_hugepages=None, sysctls=()))
+    here = {path: text for path, text in kernel.files.items() if not path.startswith((THP, "proc/sys/vm/swappiness"))}
+
+    report = tuner(FakeKernel(here), record, smaller).cycle()
+
+    assert "proc/sys/vm/swappiness cannot be put back: it is not here; mount it, or reboot the host" in (
+        outcome(report, "originals").errors
+    )
+    assert originals(record).paths >= {f"{THP}/enabled", "proc/sys/vm/swappiness"}
+    assert put_back(kernel, record) == ()
+    assert (kernel.files[f"{THP}/enabled"], kernel.files["proc/sys/vm/swappiness"]) == (
+        host()[f"{THP}/enabled"], "60\n",
+    )  # fmt: skip
+
+
+def test_an_interrupt_that_the_kernel_has_taken_away_is_forgotten() -> None:
+    kernel, record = FakeKernel(host()), FakeRecord()
+    tuner(kernel, record).cycle()
+    del kernel.files["proc/irq/24/smp_affinity_list"]
+
+    assert put_back(kernel, record) == ()
+
+
 def test_originals_of_an_earlier_boot_are_forgotten() -> None:
     kernel, record = FakeKernel(host()), FakeRecord()
     tuner(kernel, record).cycle()

@@ -53,7 +53,7 @@ def _run(*, dry_run: bool) -> None:
         if config.ports_file is not None:
             write_ports(config.ports_file, {"http": port})
         watch.until(stop)
-    leave(daemon_set, publisher, tree, originals)
+    leave(daemon_set.next_writes(config.host_root) if daemon_set else None, publisher, tree, originals)
 
 
 def _report() -> None:
@@ -95,7 +95,10 @@ def _originals(config: HostTunerConfig, tree: HostTree) -> Originals:
     folder = config.state_folder
     if not folder.is_dir():
         raise UsageError(f"MARKET_SPREAD_STATE_FOLDER={folder} is not a folder; make it, on the host's disk")
-    return Originals(RecordFile(folder / "originals.json"), boot_id)
+    record = RecordFile(folder / "originals.json")
+    with usage_errors(f"another tuner works on this host, with {folder}", "remove one of the two"):
+        record.lock()
+    return Originals(record, boot_id)
 
 
 def _cluster(config: HostTunerConfig, clock: Clock) -> tuple[NodePublisher | None, OwnDaemonSet | None]:

@@ -129,15 +129,22 @@ class OwnDaemonSet:
         self._api = api
         self._path = f"/apis/apps/v1/namespaces/{namespace}/daemonsets/{name}"
 
-    def is_being_removed(self) -> bool:
-        """Whether it is gone or going, and not merely updated. If the API does not answer, it is said to be there."""
+    def next_writes(self, root: Path) -> frozenset[str] | None:
+        """What the next pod on this node may write of the host: paths of mounts below `root`, without a slash in front.
+
+        Nothing if the DaemonSet is gone or going, and not merely updated. None if the API does not answer.
+        """
         try:
             found = self._unless_gone("GET")
         except RefusedError as error:
-            return error.status in _RIGHTS_ARE_GONE
+            return frozenset() if error.status in _RIGHTS_ARE_GONE else None
         except UnavailableError:
-            return False
-        return found is None or "deletionTimestamp" in found["metadata"]
+            return None
+        if found is None or "deletionTimestamp" in found["metadata"]:
+            return frozenset()
+        mounts = found["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
+        writable = (Path(mount["mountPath"]) for mount in mounts if not mount.get("readOnly"))
+        return frozenset(str(path.relative_to(root)) for path in writable if path.is_relative_to(root))
 
     def exists(self) -> bool:
         """Whether there is such an object. UnavailableError if the API does not answer."""

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -14,7 +14,7 @@ from market_spread.common.logs import log_event
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.families import CONTENT_TYPE, as_text, numbers
 from market_spread.common.telemetry.metrics import Metric
-from market_spread.host_tuner.cluster import NodePublisher, OwnDaemonSet
+from market_spread.host_tuner.cluster import NodePublisher
 from market_spread.host_tuner.tree import HostTree, Originals
 from market_spread.host_tuner.tuner import Tuner
 from market_spread.host_tuner.values import Report
@@ -144,22 +144,26 @@ class HostWatch:
                 log_event(_log, event, level, **told, dry_run=self._dry_run)
 
 
-def put_host_back(tree: HostTree, originals: Originals) -> None:
-    """Have the host as it was before the tuner. RunFailedError naming the files that could not be put back."""
-    written, problems = originals.put_back(tree)
+def put_host_back(tree: HostTree, originals: Originals, paths: Iterable[str] | None = None) -> None:
+    """Have these files (default: all) as they were before the tuner. RunFailedError naming those that could not be."""
+    written, problems = originals.put_back(tree, paths)
     log_event(_log, "host.put_back", written=written, problems=problems)
     if problems:
         raise RunFailedError("\n".join(problems))
 
 
 def leave(
-    daemon_set: OwnDaemonSet | None, publisher: NodePublisher | None, tree: HostTree, originals: Originals | None
+    next_writes: frozenset[str] | None, publisher: NodePublisher | None, tree: HostTree, originals: Originals | None
 ) -> None:
-    """What the end of the pod means: a removal puts host and node back, an update leaves them to the next pod."""
-    if daemon_set is None or originals is None or not daemon_set.is_being_removed():
+    """What the end of the pod means: it puts back what the next pod cannot, as that has no mount of it to write to.
+
+    next_writes: as OwnDaemonSet says. After a removal, or before a dry run, that is all of the host; the node is told.
+    """
+    if next_writes is None or originals is None:
         return
-    put_host_back(tree, originals)
-    if publisher is not None:
+    ours = [path for path in originals.paths if not any(f"{path}/".startswith(f"{each}/") for each in next_writes)]
+    put_host_back(tree, originals, ours)
+    if publisher is not None and not next_writes:
         try:
             publisher.withdraw()
         except UnavailableError as error:

@@ -3,6 +3,7 @@
 How the host was before the first write is kept on its disk until everything is put back.
 """
 
+import fcntl
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,8 @@ from market_spread.host_tuner.values import to_restore
 
 BOOT_ID = "proc/sys/kernel/random/boot_id"
 _ANYONE_WRITES = 0o222
+# Below these files come and go, with interrupts, CPUs and queues.
+_CHANGING = ("proc/irq", "sys/devices/system/cpu", "sys/devices/virtual/workqueue")
 
 
 class HostTree:
@@ -55,6 +58,11 @@ class RecordFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+
+    def lock(self) -> None:
+        """Have it alone until the process ends: others would take what this one wrote for how the host was. OSError."""
+        self._lock = os.open(self._path.parent, os.O_RDONLY)  # the folder, so that nothing stays on the host
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def read(self) -> str | None:
         """The text, None if there is none."""
@@ -121,7 +129,8 @@ class Originals:
         """Write the texts of these files (default: of all), and forget them if every one of them reads as it did.
 
         Returns how many were written, and a sentence for each problem; without any, the host is as it was. A file that
-        is gone has nothing to be put back. A crash in between is mended by doing it again.
+        the kernel has taken away has nothing to be put back; one that is only not mounted is kept. A crash in between
+        is mended by doing it again.
         """
         problems: list[str] = []
         written = 0
@@ -137,7 +146,10 @@ class Originals:
                 written += is_written
                 done.add(path)
             except FileNotFoundError:
-                done.add(path)
+                if any(path.startswith(f"{folder}/") and tree.names(folder) for folder in _CHANGING):
+                    done.add(path)
+                else:
+                    problems.append(f"{path} cannot be put back: it is not here; mount it, or reboot the host")
             except OSError as error:
                 problems.append(f"{path} cannot be put back: {error.strerror}")
         self.forget(done)

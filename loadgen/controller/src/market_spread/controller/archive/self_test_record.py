@@ -203,9 +203,7 @@ def beside(runs_folder: Path, sections: Mapping[str, Section], rate_per_s: float
         return _without(f"{error}: {again}")
     if record is None:
         return _without(f"not measured on this machine: {again}")
-    looked = min(
-        (each for each in record.looked if each.is_valid), key=lambda each: _apart(each.rate_per_s, rate_per_s)
-    )
+    looked = min((it for it in record.looked if it.is_valid), key=lambda it: _apart(it.rate_per_s, rate_per_s))
     values = {"at": record.at, **{name: getattr(looked, name) for name in _TOLD}}
     other = [
         f"{section} {name} {tested} instead of {value}"

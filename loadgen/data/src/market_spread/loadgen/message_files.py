@@ -66,9 +66,7 @@ class FromKeys:
         str | None, text("`file.py:function`: called with the seed, it yields bytes, texts, mappings or Messages.")
     ] = None
     file: Annotated[str | None, text("A file of messages.")] = None
-    topic: Annotated[
-        str | None, text("A topic: all that it holds when the run begins, with its keys, headers and times.")
-    ] = None
+    topic: Annotated[str | None, text("A topic: all it holds at the run's begin, with keys, headers and times.")] = None
     kafka: Annotated[BrokerKeys | None, Field(description="The broker of that topic; by default the run's.")] = None
     format: Annotated[
         str,

@@ -25,6 +25,7 @@ PREFLIGHTS = ("none", "warn", "strict")
 MACHINE_CHECKS = (
     "governor", "turbo", "smt", "network", "system_cpus", "clock_source", "tsc_reliable", "huge_pages", "swappiness",
 )  # fmt: skip
+_MachineCheck = Annotated[str, choice(MACHINE_CHECKS, "")]
 
 
 class Host:
@@ -137,10 +138,7 @@ class MachineKeys:
 
     cores: Annotated[int, number(1, 4096, "CPUs that the machine must have.")] = 1
     memory_gb: Annotated[float, number(0, 1_000_000, "Memory that it must have.")] = 0
-    without: Annotated[
-        tuple[Annotated[str, choice(MACHINE_CHECKS, "")], ...],
-        Field(description="Checks of a tuned host that are left out."),
-    ] = ()
+    without: Annotated[tuple[_MachineCheck, ...], Field(description="Checks of a tuned host that are left out.")] = ()
 
 
 @dataclass(frozen=True, slots=True)

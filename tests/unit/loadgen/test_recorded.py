@@ -93,7 +93,7 @@ def test_times_are_read_in_their_unit(tmp_path: Path, times: list[Any], unit: st
 @pytest.mark.parametrize(
     ("times", "sentence"),
     [
-        ([5, 4], "t, message 2 is of a time before that of the one in front of it; sort the file by at"),
+        ([5, 4], "t, message 2 is earlier than the one in front of it; sort the file by at"),
         ([5, "soon"], "t, message 2 has no time in 'at', in s: b'{"),
         ([5, None], "t, message 2 has no time in 'at', in s: b'{"),
         ([], "there is no message in "),

@@ -155,14 +155,14 @@ def test_shipped_fit_predicts_the_held_out_runs_as_the_documentation_says(
     [
         ("{", "Expecting property name"),
         ('{"rows": []}', "'runs'"),
-        ('{"runs": [{"load": {}}]}', "missing"),
+        ('{"runs": [{"load": {}}]}', "Field required"),
         ("[]", "no JSON"),
     ],
 )
 def test_file_that_holds_no_measured_runs_is_refused(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "runs.json").write_text(text)
 
-    with pytest.raises(UsageError, match=f"runs.json has no measured runs .*{said}.*; write it with tests/benchmarks"):
+    with pytest.raises(UsageError, match=f"runs.json has no measured runs: .*{said}.*; write it with tests/benchmarks"):
         read(tmp_path / "runs.json")
 
 

@@ -56,7 +56,7 @@ def test_plan_takes_the_frames_of_a_workload() -> None:
         (["--symbols", "100001"], "--symbols 100001; use a whole number from 350 to 100000"),
         (["--machine", "m9"], "--machine m9; use one of c4.8xlarge, this"),
         ([THROUGHPUT], "0 runs are of micro-batch mode; make 6 or more, each of another load"),
-        (["--measured", "missing.json"], "missing.json has no measured runs ([Errno 2] No such file or directory"),
+        (["--measured", "missing.json"], "missing.json has no measured runs: No such file or directory"),
         (["missing.yaml"], "the workload missing.yaml cannot be read: No such file or directory"),
     ],
 )

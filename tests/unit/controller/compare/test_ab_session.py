@@ -67,7 +67,7 @@ def test_runs_of_another_state_of_a_working_tree_are_not_gone_on_with(
     begun = opened("c0ffee", "decade")
 
     assert opened("c0ffee", "decade").session == begun.session
-    with pytest.raises(UsageError, match="has runs of decade, and the tree is at decade\\+1; name another"):
+    with pytest.raises(UsageError, match="has runs of decade, not of decade\\+1; name another"):
         opened("c0ffee", "decade+1")
 
 

@@ -61,6 +61,20 @@ def test_facts_of_a_host_are_those_of_its_files(tmp_path: Path) -> None:
     assert sections["clock"]["source"] == "tsc"
 
 
+def test_facts_of_all_cpus_and_of_the_cgroup_are_found_where_they_are(tmp_path: Path) -> None:
+    there = host(tmp_path, **{"cpu1/cpufreq/scaling_governor": "powersave"})
+    cgroup = tmp_path / "sys/fs/cgroup/of/{this}"
+    cgroup.mkdir(parents=True)
+    (cgroup / "cpu.max").write_text("max 100000\n")
+    (tmp_path / "proc/self").mkdir()
+    (tmp_path / "proc/self/cgroup").write_text("0::/of/{this}\n")
+
+    sections = there.sections()
+
+    assert sections["cpu"]["governor"] == "performance,powersave"
+    assert (sections["limits"]["cgroup_cpu_max"], sections["limits"]["cgroup_memory_max"]) == ("max 100000", None)
+
+
 def test_a_host_that_shows_nothing_has_facts_that_are_not_known(tmp_path: Path) -> None:
     sections = Host(tmp_path).sections()
 

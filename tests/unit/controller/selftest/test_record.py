@@ -20,8 +20,9 @@ from market_spread.controller.archive.self_test_record import Looked, SelfTestRe
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder import Manifest, RunFolder, State
-from market_spread.controller.selftest.session import ANCHOR, NullStack, plan_at, self_test
+from market_spread.controller.selftest.session import ANCHOR, NullStack, plan_at, record_page, self_test
 from market_spread.controller.session.capture import finish
+from market_spread.controller.views.output import Table
 from market_spread.controller.views.progress import result_table
 from market_spread.loadgen.columns import Alerts
 from tests.support.clock import ManualClock
@@ -305,3 +306,14 @@ def test_an_anchor_is_a_run_among_the_others_of_a_system_that_holds_nothing_back
     (system,) = systems
     assert isinstance(system, NullStack)
     assert system.delay_us == 0
+
+
+def test_the_page_of_a_record_is_its_sentence_and_a_row_for_each_rate() -> None:
+    made = record(looked(), dataclasses.replace(looked(40_000), error_ns=None))
+
+    page = record_page(made)
+
+    (table,) = page.parts
+    assert isinstance(table, Table)
+    assert page.headline == made.sentence
+    assert [(row[0], row[5]) for row in table.rows] == [("20,000", "0.21"), ("40,000", "-")]

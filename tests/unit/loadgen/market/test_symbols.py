@@ -56,7 +56,7 @@ def test_every_bucket_has_probes_and_one_that_tells_readiness(buckets: int) -> N
 def test_a_fifth_of_the_accepting_symbols_and_of_the_probes_is_hot() -> None:
     found = universe(350, 8)
 
-    assert np.flatnonzero(found.hot).tolist() == [*range(15, 15 + 67), *range(350, 370)]
+    assert np.flatnonzero(found.is_hot(found.names)).tolist() == [*range(15, 15 + 67), *range(350, 370)]
     asked = np.array([found.names[350], b"/A", b"INSM  ", found.names[369], found.names[370], b"none", b""], "S6")
     assert found.ids_of(asked).tolist() == [350, 350, 0, 369, 370, -1, -1]
     assert found.is_hot(asked).tolist() == [True, True, False, True, False, False, False]

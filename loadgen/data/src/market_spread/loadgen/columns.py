@@ -112,10 +112,7 @@ class Alerts(JudgedOrders):
 
     @staticmethod
     def from_ledger(path: Path) -> "Alerts":
-        """The alerts of a ledger; a last line that was cut short is left out.
-
-        UsageError if the file cannot be read or a line is damaged.
-        """
+        """The alerts of a ledger, without a last line that was cut short. UsageError if it is damaged or unreadable."""
         with usage_errors(str(path), kinds=(UsageError,)):
             lines = decode_ledger(map_bytes(path, "a ledger of alerts").data)
             return Alerts.from_rows(lines.rows, lines.received_us)

@@ -56,10 +56,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The native files, how many messages they have, and everything that was left out.
-
-    order_ids: a CSV file with the original of each order id.
-    """
+    """The native files, how many messages they have, a CSV file of the original order ids, and what was left out."""
 
     nbbo: Path
     orders: Path

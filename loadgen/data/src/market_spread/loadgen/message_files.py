@@ -66,9 +66,7 @@ class FromKeys:
         str | None, text("`file.py:function`: called with the seed, it yields bytes, texts, mappings or Messages.")
     ] = None
     file: Annotated[str | None, text("A file of messages.")] = None
-    topic: Annotated[
-        str | None, text("A topic: all that it holds when the run begins, with its keys, headers and times.")
-    ] = None
+    topic: Annotated[str | None, text("A topic: all it holds at the run's begin, with keys, headers and times.")] = None
     kafka: Annotated[BrokerKeys | None, Field(description="The broker of that topic; by default the run's.")] = None
     format: Annotated[
         str,
@@ -80,9 +78,7 @@ class FromKeys:
     ] = LINES
     record_bytes: Annotated[int | None, number(1, 1_000_000, "Bytes of a message of a binary file.")] = None
     time: Annotated[str | None, text("Field of a mapping or JSON object with its recorded time.")] = None
-    time_unit: Annotated[
-        str, choice((*UNITS_NS, ISO), f"Of the Unix time in that field; `{ISO}`: a text of ISO 8601.")
-    ] = "us"
+    time_unit: Annotated[str, choice((*UNITS_NS, ISO), f"Of its Unix time; `{ISO}`: a text of ISO 8601.")] = "us"
     repeat: Annotated[bool, flag("Whether a file begins anew at its end.")] = False
 
     @model_validator(mode="after")
@@ -113,12 +109,8 @@ class InputKeys:
     source: Annotated[FromKeys, Field(alias="from")]
     partitions: Annotated[int, number(1, 1024, "Its partitions.")] = 1
     key: Annotated[str | None, text("Field of a mapping or JSON object that is the record's key.")] = None
-    id: Annotated[Finds | None, Field(description="How a message tells its id; by default its number in the run.")] = (
-        None
-    )
-    share: Annotated[float, number(0.000_001, 1_000_000, "Its part of the load, against the other inputs' shares.")] = (
-        1.0
-    )
+    id: Annotated[Finds | None, Field(description="How a message tells its id; by default by its number.")] = None
+    share: Annotated[float, number(0.000_001, 1_000_000, "Its part of the load, against others' shares.")] = 1.0
 
 
 def messages_of(of: InputKeys, seed: int) -> Iterator[Message]:

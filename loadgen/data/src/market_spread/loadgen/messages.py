@@ -62,11 +62,9 @@ class MessageLoad:
 
     @property
     def messages(self) -> int:
-        """How many messages the schedule calls for."""
         return self._profile.total()
 
     def messages_due(self, unix_ns: int) -> int:
-        """How many of them have an intended time before the given one."""
         return self._profile.due(unix_ns - self._start_ns)
 
     def records(self) -> Iterator[list[PlannedRecord]]:

@@ -111,9 +111,7 @@ def _timed(into: InputKeys, seed: int) -> Iterator[tuple[int, InputKeys, int, Me
         where = f"{source.name}, message {place + 1}"
         time_ns = _time_ns(message, source, where)
         if time_ns < before_ns:
-            raise UsageError(
-                f"{where} is of a time before that of the one in front of it; sort the file by {source.time}"
-            )
+            raise UsageError(f"{where} is earlier than the one in front of it; sort the file by {source.time}")
         before_ns = time_ns
         yield time_ns, into, place, message
 

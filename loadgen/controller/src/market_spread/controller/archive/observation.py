@@ -29,10 +29,7 @@ _ERRORS = {kind.__name__: kind for kind in (DeadlineError, RunFailedError, RunVo
 
 
 def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any]) -> None:
-    """The ledgers, and the last words of every process. OSError if they cannot be written.
-
-    environment: what is known of the place.
-    """
+    """The ledgers, the last words of every process, and what is known of the place. OSError if that fails."""
     write_whole(folder.ledger, observed.ledger)
     if observed.decisions_ledger:
         write_whole(folder.decisions_ledger, observed.decisions_ledger)

@@ -74,12 +74,12 @@ class Looked:
             return "which misses the aim"
         for name, (ours_ns, theirs_ns) in self.delivery_ns.items():
             if abs(ours_ns - theirs_ns) > error_ns_max + _DELIVERY_SHARE_MAX * theirs_ns:
-                return f"but says that alerts came after {_ms(ours_ns)} ms ({name}), which took {_ms(theirs_ns)}"
+                return f"but says that alerts came after {in_ms(ours_ns)} ms ({name}), which took {in_ms(theirs_ns)}"
         return ""
 
     @property
     def error_text(self) -> str:
-        return f"{_ms(self.error_ns)} ms (of all {_ms(self.error_ns_all)}, 95% within {_ms(self.error_ns_p95)})"
+        return f"{in_ms(self.error_ns)} ms (of all {in_ms(self.error_ns_all)}, 95% within {in_ms(self.error_ns_p95)})"
 
 
 def is_held(order_id: int) -> bool:
@@ -154,8 +154,8 @@ class SelfTestRecord:
         text = (
             f"the rig reads latencies back within {first.error_text} at {first.rate_per_s:,} messages/s"
             f"{fault and f', {fault}'} "
-            f"(at most {_ms(self.error_ns_max)} ms is aimed at on this machine); a system that answers at once takes "
-            f"{_ms(first.floor_ns['p50'])} ms (p50) and {_ms(first.floor_ns['p99'])} ms (p99)"
+            f"(at most {in_ms(self.error_ns_max)} ms is aimed at on this machine); a system that answers at once takes "
+            f"{in_ms(first.floor_ns['p50'])} ms (p50) and {in_ms(first.floor_ns['p99'])} ms (p99)"
         )
         bad = [f"; at {each.rate_per_s:,} messages/s it is void: {each.reasons[0]}" for each in others if each.reasons]
         return text + "".join(bad)
@@ -203,9 +203,7 @@ def beside(runs_folder: Path, sections: Mapping[str, Section], rate_per_s: float
         return _without(f"{error}: {again}")
     if record is None:
         return _without(f"not measured on this machine: {again}")
-    looked = min(
-        (each for each in record.looked if each.is_valid), key=lambda each: _apart(each.rate_per_s, rate_per_s)
-    )
+    looked = min((it for it in record.looked if it.is_valid), key=lambda it: _apart(it.rate_per_s, rate_per_s))
     values = {"at": record.at, **{name: getattr(looked, name) for name in _TOLD}}
     other = [
         f"{section} {name} {tested} instead of {value}"
@@ -215,7 +213,7 @@ def beside(runs_folder: Path, sections: Mapping[str, Section], rate_per_s: float
     ]
     fault, test = looked.fault(record.error_ns_max), f"self test of {record.at[:10]}"
     figures = (
-        f"p50 {_ms(looked.floor_ns.get('p50'))} ms, p99 {_ms(looked.floor_ns.get('p99'))} ms, error "
+        f"p50 {in_ms(looked.floor_ns.get('p50'))} ms, p99 {in_ms(looked.floor_ns.get('p99'))} ms, error "
         f"{looked.error_text}{fault and f', {fault}'}, {test} at {looked.rate_per_s:,}/s"
     )
     is_far_off = _apart(looked.rate_per_s, rate_per_s) > FAR_OFF
@@ -237,5 +235,6 @@ def _apart(rate_per_s: float, other_per_s: float) -> float:
     return higher / max(lower, 1e-9)
 
 
-def _ms(value_ns: int | None) -> str:
+def in_ms(value_ns: int | None) -> str:
+    """With two digits after the point, without the unit; `-` for None."""
     return "-" if value_ns is None else f"{value_ns / 1e6:,.2f}"

@@ -13,7 +13,8 @@ from scipy.optimize import nnls
 from scipy.stats import poisson
 
 from market_spread.common.documents import json_object
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.schema import value_of
 from market_spread.common.wire.layout import BUCKETS_MAX, NBBO, ORDER
 from market_spread.controller.compare.figures import short_number
 from market_spread.controller.plan.workload import Workload
@@ -156,12 +157,9 @@ class Model:
 
 def read(path: Path) -> list[Observation]:
     """The runs of a file of tests/benchmarks/capacity.py. UsageError if it is none."""
-    try:
-        runs = json_object(path.read_bytes())["runs"]
-        return [Observation(**{**each, "load": Demand(**each["load"])}) for each in runs]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        sentence = f"{path} has no measured runs ({error}); write it with tests/benchmarks/capacity.py"
-        raise UsageError(sentence) from error
+    what, kinds = f"{path} has no measured runs", (OSError, ValueError, KeyError, TypeError)
+    with usage_errors(what, "write it with tests/benchmarks/capacity.py", kinds):
+        return [value_of(Observation, each) for each in json_object(path.read_bytes())["runs"]]
 
 
 def _row(terms: Sequence[str], load: Demand) -> Floats:

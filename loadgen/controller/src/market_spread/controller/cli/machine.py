@@ -65,15 +65,14 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     Exit status: 0 the error is within the aim, 1 it is not, 2 wrong usage, 3 the machine does not hold the rate; with
     --anchor that of a run.
     """
-    from rich.console import Console, Group
-    from rich.text import Text
+    from rich.console import Console
 
     from market_spread.common.config import java_home
     from market_spread.common.jvm.jars import find_java
     from market_spread.controller.exits import interrupt_once, is_quiet
-    from market_spread.controller.selftest.session import ANCHOR, NullStack, look_at, plan_at, record_table, self_test
+    from market_spread.controller.selftest.session import ANCHOR, NullStack, look_at, plan_at, record_page, self_test
     from market_spread.controller.session.execute import carry_out, processes_of
-    from market_spread.controller.views.output import print_result
+    from market_spread.controller.views.output import put_out
 
     if anchor:
         plan = plan_at(rate, duration, name=ANCHOR)
@@ -85,8 +84,5 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     console = Console(stderr=True, quiet=is_quiet())
     look = partial(look_at, runs_folder=runs_folder, java=find_java(java_home()), console=console)
     record = self_test(rate, duration_s=duration, runs_folder=runs_folder, look=look)
-    if as_json:
-        click.echo(record.to_json(), nl=False)
-    else:
-        print_result(Group(record_table(record), Text(record.sentence)))
+    put_out(record_page(record), record.to_json, as_json=as_json)
     sys.exit(0 if record.holds else 1)

@@ -145,7 +145,7 @@ class JobClient:
     def _as_one(self, statuses: list[pb.JobStatusResponse], silent: int) -> pb.JobStatusResponse | None:
         """All who answer as one; None if no one does that works, or could."""
         if self._has_standby:
-            return with_standby(statuses, self._history, silent=silent)
+            return with_standby(statuses, self._history, silent)
         if not statuses:
             return None
         together = merged_replicas(statuses, silent=silent)

@@ -117,9 +117,7 @@ class JobHistory:
 _ACTS = {Phase.PHASE_IDLE: 0, Phase.PHASE_FAILED: 1, Phase.PHASE_RUNNING: 3}
 
 
-def with_standby(
-    statuses: Sequence[JobStatusResponse], history: JobHistory, *, silent: int
-) -> JobStatusResponse | None:
+def with_standby(statuses: Sequence[JobStatusResponse], history: JobHistory, silent: int) -> JobStatusResponse | None:
     """A driver and its standby as one job: done is what the acting one has done, used what they have used together.
 
     Its phase is RUNNING when the acting one runs and the standby is warm. None if only a standby answers. silent: how

@@ -69,9 +69,7 @@ class TakingTurns:
         if begun := begin_or_go_on(folder / PLAN_FILE, texts, options, seed=int, session=str):
             for before, now in zip(begun.get("trees", ()), trees, strict=False):
                 if before != now:
-                    raise UsageError(
-                        f"{folder} has runs of {before}, and the tree is at {now}; name another --runs-folder"
-                    )
+                    raise UsageError(f"{folder} has runs of {before}, not of {now}; name another --runs-folder")
             seed, session = begun["seed"], begun["session"]
         plan = {"pairs": pairs, "session": session, "seed": seed, "trees": list(trees), "options": list(options)}
         write_text(folder / PLAN_FILE, json.dumps(plan) + "\n")

@@ -193,18 +193,12 @@ def _course_json(course: Course, runs: Sequence[RecordedRun]) -> dict[str, Any]:
 
 
 def _table(title: str, courses: Sequence[Course]) -> Table:
-    rows = tuple(
-        (
-            course.figure.title_in_unit,
-            _bars(course.values[-_COURSE_MAX:]),
-            course.figure.shown(course.values[0]),
-            course.figure.shown(float(np.median(course.values))),
-            course.figure.shown(course.values[-1]),
-            str(len(course.changes)),
-        )
-        for course in courses
-    )
-    return Table(title, ("figure", "course", "first", "median", "last", "changes"), rows, text_columns=2)
+    rows = []
+    for course in courses:
+        figure, values = course.figure, course.values
+        shown = map(figure.shown, (values[0], float(np.median(values)), values[-1]))
+        rows.append((figure.title_in_unit, _bars(values[-_COURSE_MAX:]), *shown, str(len(course.changes))))
+    return Table(title, ("figure", "course", "first", "median", "last", "changes"), tuple(rows), text_columns=2)
 
 
 def _bars(values: Sequence[float]) -> str:

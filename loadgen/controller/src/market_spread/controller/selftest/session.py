@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Column, Table
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError
@@ -17,7 +16,7 @@ from market_spread.controller.analysis.observed import Observed, RunProgress, al
 from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
 from market_spread.controller.archive.provenance import code, packages
-from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, facts_of, looked_at
+from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, facts_of, in_ms, looked_at
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
@@ -29,6 +28,7 @@ from market_spread.controller.selftest.witness import WitnessConfig
 from market_spread.controller.session.capture import Capture, finish
 from market_spread.controller.session.execute import require_room
 from market_spread.controller.session.run import Run
+from market_spread.controller.views.output import Page, Table
 from market_spread.controller.views.progress import live_progress
 
 DELAY_US = 10_000
@@ -148,13 +148,12 @@ def self_test(
     return record
 
 
-def record_table(record: SelfTestRecord) -> Table:
-    """The figures, for a terminal."""
-    names = ["messages/s", "floor p50", "p95", "p99, ms", "injected", "error", "of all", "95% within, ms", "samples"]
-    table = Table(*(Column(name, justify="right") for name in names), box=None, padding=(0, 2, 0, 0))
+def record_page(record: SelfTestRecord) -> Page:
+    """What it says, and its figures."""
+    head = ("messages/s", "floor p50", "p95", "p99, ms", "injected", "error", "of all", "95% within, ms", "samples")
+    rows = []
     for each in record.looked:
         times = [each.floor_ns.get(name) for name in ("p50", "p95", "p99")]
         times += [each.injected_ns, each.error_ns, each.error_ns_all, each.error_ns_p95]
-        cells = ("-" if value is None else f"{value / 1e6:,.2f}" for value in times)
-        table.add_row(f"{each.rate_per_s:,}", *cells, f"{each.samples:,}")
-    return table
+        rows.append((f"{each.rate_per_s:,}", *map(in_ms, times), f"{each.samples:,}"))
+    return Page("", record.sentence, (Table("", head, tuple(rows), text_columns=0),))

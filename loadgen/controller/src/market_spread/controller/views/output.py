@@ -3,9 +3,10 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import click
@@ -176,17 +177,17 @@ def junit_xml(suite: str, cases: Sequence[Case], *, seconds: float | None = None
 
 def junit_of_run(result: Result) -> str:
     """Every check of a run. What failed without deciding, as another fault explains it, is skipped."""
-    ends = {"valid": ERROR}
+
+    def ended(question: str, check: Mapping[str, Any]) -> str | None:
+        if check["holds"]:
+            return None
+        if check["holds"] is None or check["check"] not in result.decisive:
+            return SKIPPED
+        return ERROR if question == "valid" else FAILURE
+
     cases = [
-        Case(
-            question,
-            each["check"],
-            each["text"],
-            None if each["holds"]
-            else ends.get(question, FAILURE) if each["holds"] is False and each["check"] in result.decisive
-            else SKIPPED,
-        )
+        Case(question, each["check"], each["text"], ended(question, each))
         for question, verdict in result.verdicts.items()
         for each in verdict["evidence"]
-    ]  # fmt: skip
+    ]
     return junit_xml(f"market-spread.{result.workload}", cases, seconds=result.duration_s)

@@ -43,10 +43,7 @@ _VERSIONS = (
 
 
 def write_report(folder: RunFolder, result: Result, *, clock: Clock) -> Path:
-    """The report as one file: the result, the timeline, the manifest, and what the processes pushed.
-
-    OSError if it cannot be written.
-    """
+    """The report as one file: result, timeline, manifest, and what the processes pushed. OSError if that fails."""
     timeline = Timeline.read(folder.timeline)
     components = sorted({component for component, name in timeline.names if name == "cpus"} - {"machine"})
     facts = {

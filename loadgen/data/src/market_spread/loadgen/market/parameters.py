@@ -56,11 +56,8 @@ class MarketParameters:
             wrong.append(f"changing_symbols={self.changing_symbols}; use at most {accepting}, the accepting symbols")
         if self.shard >= self.shards:
             wrong.append(f"shard={self.shard}; use less than shards={self.shards}")
-        if self.phase is not Phase.INITIAL and self.profile.total() > room:
-            wrong.append(
-                f"the profile calls for {self.profile.total()} messages; "
-                f"use at most {room} in the phase {self.phase.value}"
-            )
+        if self.phase is not Phase.INITIAL and (total := self.profile.total()) > room:
+            wrong.append(f"the profile calls for {total} messages; use at most {room} in the phase {self.phase.value}")
         if wrong:
             raise ValueError("\n".join(wrong))
         return self

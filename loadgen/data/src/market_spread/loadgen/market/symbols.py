@@ -95,12 +95,6 @@ class Universe:
         return self.cells.view(f"S{SYMBOL_WIDTH}").reshape(-1)
 
     @property
-    def hot(self) -> npt.NDArray[np.bool_]:
-        """Whether the symbol is one of those that have most orders of their kind, bool (n,)."""
-        hot_ids = [ids[: hot_count(ids)] for ids in (self.accepting_ids, self.probe_ids)]
-        return np.isin(np.arange(len(self)), np.concatenate(hot_ids))
-
-    @property
     def readiness_ids(self) -> Int64s:
         """The first probe of each bucket: those of which an alert is waited for before orders start, int64."""
         _, first = np.unique(self.bucket[self.probe_ids], return_index=True)
@@ -113,8 +107,9 @@ class Universe:
         return np.append(by_code, -1)[find_in(codes[by_code], symbol_codes(symbols))]
 
     def is_hot(self, symbols: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bool_]:
-        """`hot` of each name, bool (n,); False of one that is none of these."""
-        return np.append(self.hot, False)[self.ids_of(symbols)]
+        """Whether each name is one of those that have most orders of their kind, bool (n,); one not here is none."""
+        hot_ids = [ids[: hot_count(ids)] for ids in (self.accepting_ids, self.probe_ids)]
+        return np.isin(self.ids_of(symbols), np.concatenate(hot_ids))
 
 
 def universe(symbols: int, buckets: int, state_partitions: int = 1) -> Universe:

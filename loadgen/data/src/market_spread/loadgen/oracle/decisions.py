@@ -137,10 +137,8 @@ class DecisionJudge(InputJudge):
         self._known[places] = True
         decisions, theirs = self._decisions[places], orders[order_of]
         symbol_ids = book.symbol_ids(theirs.symbol)
-        window, widest = (
-            book.window(symbol_ids, theirs.intended_us, delays.at(theirs.intended_us))
-            for delays in (self._delays, self._at_worst)
-        )
+        window = book.window(symbol_ids, theirs.intended_us, self._delays.at(theirs.intended_us))
+        widest = book.window(symbol_ids, theirs.intended_us, self._at_worst.at(theirs.intended_us))
         number = decisions.quote_sequence
         place = book.find(symbol_ids, number)
         says_none = (place < 0) & (number == 0) & (decisions.bid == 0) & (decisions.offer == 0)

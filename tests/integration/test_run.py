@@ -159,7 +159,7 @@ def test_a_run_passes_judges_every_alert_and_leaves_no_process(tmp_path: Path) -
 
 
 @pytest.mark.alone  # as above
-@pytest.mark.parametrize("mode", ["real-time", "micro-batch"])
+@pytest.mark.parametrize("mode", ["real-time", pytest.param("micro-batch", marks=pytest.mark.full)])
 def test_where_quotes_race_with_orders_alerts_are_right_within_the_oracles_bound(tmp_path: Path, mode: str) -> None:
     with running(tmp_path, "--mode", mode, workload=CHANGING) as run:
         ended = run.end()
@@ -172,15 +172,8 @@ def test_where_quotes_race_with_orders_alerts_are_right_within_the_oracles_bound
     assert undecided > 0
     assert 480 < expected <= int(str(result["alerts_received"])) <= expected + undecided
     assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong")] == [0, 0, 0]
-
-
-@pytest.mark.alone
-def test_the_second_start_has_orders_within_a_minute(tmp_path: Path) -> None:
-    with running(tmp_path, "--duration", "2") as run:
-        ended = run.end()
-
-    assert ended.exit_status == 0, ended.stderr
-    assert float(str(ended.result["time_to_first_order_s"])) < 60
+    # The first start, of the test above, has made what later ones find: they have orders within a minute.
+    assert float(str(result["time_to_first_order_s"])) < 60
 
 
 def test_ctrl_c_drains_prints_what_there_is_and_leaves_no_process(tmp_path: Path) -> None:
@@ -202,7 +195,7 @@ def test_ctrl_c_drains_prints_what_there_is_and_leaves_no_process(tmp_path: Path
     assert_nothing_left(tmp_path)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.full), signal.SIGTERM])
 def test_a_signal_before_the_load_ends_the_run_at_once_and_leaves_no_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -286,7 +279,10 @@ STANDING = {
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("process", STANDING)
+@pytest.mark.parametrize(
+    "process",
+    [pytest.param(name, marks=pytest.mark.full if name in ("receiver", "sender") else []) for name in STANDING],
+)
 def test_who_stands_still_for_ten_seconds_of_the_quick_run_is_named(tmp_path: Path, process: str) -> None:
     word, verdict, cause = STANDING[process]
     with running_quick(tmp_path) as run:

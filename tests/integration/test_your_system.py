@@ -229,7 +229,7 @@ def in_protobuf(fares: Path) -> str:
     return PROTOBUF
 
 
-@pytest.mark.parametrize("code_of", [of_the_page, in_protobuf])
+@pytest.mark.parametrize("code_of", [of_the_page, pytest.param(in_protobuf, marks=pytest.mark.full)])
 def test_messages_in_avro_and_protobuf_are_sent_found_and_compared(
     code_of: Callable[[Path], str], shared: Path
 ) -> None:
@@ -348,7 +348,10 @@ def test_a_pipeline_in_real_time_passes_and_what_it_does_wrong_is_found(tmp_path
 
 @pytest.mark.parametrize(
     ("name", "mode", "file"),
-    [("market_spread", "micro-batch", "pipeline.py"), ("kafka_streams", "command", "MarketSpread.java")],
+    [
+        ("market_spread", "micro-batch", "pipeline.py"),
+        pytest.param("kafka_streams", "command", "MarketSpread.java", marks=pytest.mark.full),
+    ],
 )
 def test_the_rule_of_the_market_passes_and_a_wrong_limit_is_told_with_the_order(
     tmp_path: Path, name: str, mode: str, file: str

@@ -302,14 +302,14 @@ class TestPythonInMicroBatchMode:
         assert [json.loads(report)["position"] for report in invalid] in ([2, 0], [0, 2])
 
     def test_windows_of_a_sequence_follow_each_other(self, sparks: Sparks) -> None:
-        numbers = [number(i, i) for i in range(1, 101)]
-        inputs = ({"numbers": numbers[begin : begin + 7]} for begin in range(0, 100, 7))
+        numbers = [number(i, i) for i in range(1, 51)]
+        inputs = ({"numbers": numbers[begin : begin + 7]} for begin in range(0, 50, 7))
 
         found = outcome(sparks.of(MICRO_BATCH), sequence_window(), MICRO_BATCH, *inputs, sink="windows")
 
         for parity in (0, 1):
             windows = [window for window in map(json.loads, found) if window[-1] % 2 == parity]
-            last = [number for number in range(1, 101) if number % 2 == parity]
+            last = [number for number in range(1, 51) if number % 2 == parity]
             padded = [0] * SIZE + last
             assert windows == [padded[i + 1 : i + 1 + SIZE] for i in range(len(last))]
 
@@ -448,38 +448,14 @@ def timed(symbol: str, second: float) -> bytes:
     return f"T{symbol:<4}{round(second * 1e6):016}".encode()
 
 
-RUN = """
-from tests.support.pipelines import counting
+RUNS = """
+from tests.support.pipelines import counting, pass_through
 from market_spread.streaming.testing import MemoryRun, open_session
 
 with open_session("micro-batch", cores=2) as spark, MemoryRun(spark, counting(), "micro-batch") as run:
     run.send("numbers", [b"Na       000000000001+00000000005"])
     run.process()
     print(run.received("totals"))
-"""
-
-
-def test_memory_run_leaves_no_temporary_file() -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp", prefix="a blank ") as folder:
-        java = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} '-Djava.io.tmpdir={folder}'"
-        environment = {**os.environ, "TMPDIR": folder, "JDK_JAVA_OPTIONS": java}
-        environment.pop("ROCKSDB_SHAREDLIB_DIR", None)
-
-        said = subprocess.run(
-            [sys.executable, "-c", RUN], env=environment, stdout=subprocess.PIPE, text=True, check=True
-        )
-
-        assert said.stdout == "[b'a 1 5']\n"
-        deadline = time.monotonic() + 20
-        while (left := [path.name for path in Path(folder).iterdir()]) and time.monotonic() < deadline:
-            time.sleep(0.1)  # the JVM ends a moment later than the process
-        assert left == []
-
-
-REAL_TIME_RUN = """
-from tests.support.pipelines import pass_through
-from market_spread.streaming.testing import MemoryRun, open_session
-
 with open_session("real-time", cores=3) as spark, MemoryRun(spark, pass_through(), "real-time") as run:
     run.send("in", [b"one"])
     run.process()
@@ -487,8 +463,18 @@ with open_session("real-time", cores=3) as spark, MemoryRun(spark, pass_through(
 """
 
 
-def test_the_end_of_a_memory_run_in_real_time_is_no_error() -> None:
-    said = subprocess.run([sys.executable, "-c", REAL_TIME_RUN], capture_output=True, text=True, check=True)
+def test_memory_runs_end_without_an_error_and_leave_no_temporary_file() -> None:
+    """Of both modes in one process: the library of the state store is unpacked, a batch of real time is cut short."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="a blank ") as folder:
+        java = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} '-Djava.io.tmpdir={folder}'"
+        environment = {**os.environ, "TMPDIR": folder, "JDK_JAVA_OPTIONS": java}
+        environment.pop("ROCKSDB_SHAREDLIB_DIR", None)
 
-    assert said.stdout == "[b'one']\n"
-    assert [line for line in said.stderr.splitlines() if "ERROR" in line or "fatal" in line.lower()] == []
+        said = subprocess.run([sys.executable, "-c", RUNS], env=environment, capture_output=True, text=True, check=True)
+
+        assert said.stdout == "[b'a 1 5']\n[b'one']\n"
+        assert [line for line in said.stderr.splitlines() if "ERROR" in line or "fatal" in line.lower()] == []
+        deadline = time.monotonic() + 20
+        while (left := [path.name for path in Path(folder).iterdir()]) and time.monotonic() < deadline:
+            time.sleep(0.1)  # the JVM ends a moment later than the process
+        assert left == []

@@ -15,9 +15,10 @@ settings.load_profile("market_spread")
 LONGEST = tuple(
     f"integration/test_{name}"
     for name in (
-        "applications", "your_system", "compare", "peers", "run", "wrong_jobs", "columns", "kafka_security", "replay",
-        "decisions", "prometheus", "counting", "run_document", "feature_cost", "recovery", "snippets", "over_kafka",
-        "continuous_integration", "wheels", "second_run", "sender_receiver", "up_down",
+        "your_system", "applications", "messages_of_pipelines", "prometheus", "columns", "counting", "compare",
+        "kafka_security", "run_document", "run", "modes_agree", "decisions", "replay", "continuous_integration",
+        "wrong_jobs", "recovery", "second_run", "snippets", "feature_cost", "sender_receiver", "early_end", "peers",
+        "up_down",
     )
 )  # fmt: skip
 # How many tests are left to `make test-full`: counted where they are collected, said where the session is reported.

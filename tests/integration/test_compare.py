@@ -166,7 +166,7 @@ def test_sweep_ends_at_the_highest_rate_it_may_try(tmp_path: Path) -> None:
     first, again = run(*words), run(*words)
 
     assert first.returncode == 0, first.stderr
-    assert "HELD    fares holds 400 messages/s or more under p50 ≤ 60,000 ms, loss ≤ 0 (1 run)" in first.stdout
+    assert "HELD    workload holds 400 messages/s or more under p50 ≤ 60,000 ms, loss ≤ 0 (1 run)" in first.stdout
     assert [result["offered_rate_per_s"] for result in results(tmp_path / "sweep")] == [400.0]
     assert again.stdout == first.stdout
     assert '"rates":[{"rate":400,' in (tmp_path / "sweep.html").read_text()

@@ -80,6 +80,7 @@ def fares(ground: Cluster, release: Release, tmp_path: Path) -> Iterator[Release
         kubectl.delete("configmap", "fares")
 
 
+@pytest.mark.full
 def test_a_pipeline_from_a_config_map_runs_beside_another_release_and_on_its_kafka(
     request: pytest.FixtureRequest, release: Release
 ) -> None:

@@ -11,10 +11,10 @@ RUNNING := .venv/running
 LEFT_OUT ?= promtool or statistical
 PYPROJECTS := $(addsuffix /pyproject.toml,$(OURS)) .ci/setup
 
-.PHONY: help setup run test check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster wheels charts mutants docs vendor bench bench-features bench-metrics bench-peers clean
+.PHONY: help setup run test test-full check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster test-cluster-full wheels charts mutants docs vendor bench bench-features bench-metrics bench-peers clean
 
 help:  ## Print this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 setup: $(READY)  ## Make the virtual environment, fetch JavaScript packages and jars, look for Java
 
@@ -63,6 +63,9 @@ cluster-down: $(READY)  ## Bring it down; nothing of it stays
 	@$(BIN)/python -m tests.cluster.ground down
 
 test-cluster: $(READY)  ## The tests on a real cluster: the one of KUBECONFIG, else one that is brought up for them
+	@$(BIN)/python -m pytest --not-full tests/cluster
+
+test-cluster-full: $(READY)  ## The same with those marked full
 	@$(BIN)/python -m pytest tests/cluster
 
 docs: $(READY)  ## Build the documentation's site into build/site: strict, and whole without a network
@@ -89,6 +92,9 @@ check-python: $(READY)
 
 test: $(READY)  ## All tests: what check does, then those with a real browser, Kafka, Spark, Prometheus, processes and a cluster
 	@.ci/test
+
+test-full: $(READY)  ## The same with those marked full, as every night
+	@.ci/test full
 
 mutants: $(READY)  ## Judge wrong systems and right ones, also on real Kafka and Spark, and write the numbers into the README
 	@JDK_JAVA_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/python -m tests.mutants --real --write

@@ -5,6 +5,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.cluster.ground import binaries, images
 from tests.cluster.ground.cluster import Cluster, remains
 from tests.cluster.pods import guaranteed, pod
@@ -32,6 +34,7 @@ def test_nothing_is_left_behind_not_even_of_pods_that_run(fresh_ground: Cluster)
     assert [path for path in mounts() if "market-spread" in path or "/cni-" in path] == []
 
 
+@pytest.mark.full
 def test_it_comes_up_from_what_a_crash_left_of_it(fresh_ground: Cluster) -> None:
     for name in ("apiserver", "node1-containerd", "node2-namespaces"):
         pid = fresh_ground.processes.pid(name)

@@ -26,6 +26,7 @@ WORDS = (
 )
 # On nodes that share two CPUs neither late messages, nor stalls, nor unsteady latencies matter.
 BY_OUTPUTS_ALONE = {
+    "load": {"profile": "constant", "messages_per_s": 300, "duration_s": 12},
     "limits": {"late_ms": 10_000, "late_share": 1, "rise_share": 1_000_000, "stall_ms": 20_000},
     "void": {"drift_share": 1_000_000, "missing_share": 1, "throttled_share": 1},
     "slo": {"p99_ms": 20_000},
@@ -79,6 +80,7 @@ def fares(ground: Cluster, release: Release, tmp_path: Path) -> Iterator[Release
         kubectl.delete("configmap", "fares")
 
 
+@pytest.mark.full
 def test_a_pipeline_from_a_config_map_runs_beside_another_release_and_on_its_kafka(
     request: pytest.FixtureRequest, release: Release
 ) -> None:

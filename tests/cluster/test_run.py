@@ -66,6 +66,7 @@ def affinity(release: Release, pod: str) -> list[int]:
     return cpus
 
 
+@pytest.mark.full
 def test_a_killed_executor_costs_no_alert_and_no_timeout(release: Release, start_run: Callable[..., Run]) -> None:
     run = start_run("--duration", "30")
     run.wait_until_measuring()

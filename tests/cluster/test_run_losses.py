@@ -38,6 +38,7 @@ def second_node(ground: Cluster) -> Iterator[Kubectl]:
     kubectl("cordon", NODE2.name)
 
 
+@pytest.mark.full
 def test_a_drained_node_costs_no_alert(release: Release, second_node: Kubectl, start_run: Callable[..., Run]) -> None:
     move_to_second_node(release, "job", second_node)
     run = measuring(start_run, duration_s=45)

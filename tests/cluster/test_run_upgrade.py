@@ -12,6 +12,7 @@ ALWAYS_THERE = {"configmap/kube-root-ca.crt", "serviceaccount/default"}
 pytestmark = pytest.mark.timeout(900)
 
 
+@pytest.mark.full
 def test_an_upgrade_and_a_rollback_touch_only_what_is_changed(release: Release) -> None:
     before = pods(release)
     assert memory_of_sender(release) == "1Gi"

@@ -302,14 +302,14 @@ class TestPythonInMicroBatchMode:
         assert [json.loads(report)["position"] for report in invalid] in ([2, 0], [0, 2])
 
     def test_windows_of_a_sequence_follow_each_other(self, sparks: Sparks) -> None:
-        numbers = [number(i, i) for i in range(1, 101)]
-        inputs = ({"numbers": numbers[begin : begin + 7]} for begin in range(0, 100, 7))
+        numbers = [number(i, i) for i in range(1, 51)]
+        inputs = ({"numbers": numbers[begin : begin + 7]} for begin in range(0, 50, 7))
 
         found = outcome(sparks.of(MICRO_BATCH), sequence_window(), MICRO_BATCH, *inputs, sink="windows")
 
         for parity in (0, 1):
             windows = [window for window in map(json.loads, found) if window[-1] % 2 == parity]
-            last = [number for number in range(1, 101) if number % 2 == parity]
+            last = [number for number in range(1, 51) if number % 2 == parity]
             padded = [0] * SIZE + last
             assert windows == [padded[i + 1 : i + 1 + SIZE] for i in range(len(last))]
 

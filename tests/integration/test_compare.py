@@ -71,7 +71,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("turns")
     # A system that starts in a second: what is done with two runs does not depend on what was run.
     assert market_spread("init", "fares", folder=folder).returncode == 0
-    change(folder / "fares", load={"profile": "constant", "messages_per_s": 100, "duration_s": 8}, slo={}, **LENIENT)
+    change(folder / "fares", load={"profile": "constant", "messages_per_s": 100, "duration_s": 5}, slo={}, **LENIENT)
     change(folder / "fares", name="small", warm_up={"duration_s": 1})
     small, other = folder / "fares" / "workload.yaml", folder / "fares" / "other.yaml"
     (source,) = yaml.safe_load(small.read_text())["input"]
@@ -155,18 +155,21 @@ def test_history_has_the_runs(made: Made) -> None:
 
 
 def test_sweep_ends_at_the_highest_rate_it_may_try(tmp_path: Path) -> None:
+    assert market_spread("init", "fares", folder=tmp_path).returncode == 0
+    change(tmp_path / "fares", load={"profile": "constant", "messages_per_s": 400, "duration_s": 6}, slo={}, **LENIENT)
+    change(tmp_path / "fares", warm_up={"duration_s": 1})
     words = (
-        "sweep", SMALL, "--slo", "p50=60s", "--start", 1000, "--to", 1000, "--repeats", 1, "--no-curve",
-        "--runs-folder", tmp_path / "sweep", "--html", tmp_path / "sweep.html",
+        "sweep", tmp_path / "fares" / "workload.yaml", "--slo", "p50=60s", "--start", 400, "--to", 400, "--repeats", 1,
+        "--no-curve", "--runs-folder", tmp_path / "sweep", "--html", tmp_path / "sweep.html",
     )  # fmt: skip
 
     first, again = run(*words), run(*words)
 
     assert first.returncode == 0, first.stderr
-    assert "HELD    small holds 1,000 messages/s or more under p50 ≤ 60,000 ms, loss ≤ 0 (1 run)" in first.stdout
-    assert [result["offered_rate_per_s"] for result in results(tmp_path / "sweep")] == [1000.0]
+    assert "HELD    workload holds 400 messages/s or more under p50 ≤ 60,000 ms, loss ≤ 0 (1 run)" in first.stdout
+    assert [result["offered_rate_per_s"] for result in results(tmp_path / "sweep")] == [400.0]
     assert again.stdout == first.stdout
-    assert '"rates":[{"rate":1000,' in (tmp_path / "sweep.html").read_text()
+    assert '"rates":[{"rate":400,' in (tmp_path / "sweep.html").read_text()
 
 
 def test_a_run_that_cannot_be_made_ends_it(tmp_path: Path) -> None:

@@ -49,8 +49,9 @@ def observed(folder: Path, mode: str, meanwhile: Meanwhile = lambda processes, p
         processes.stop()
 
 
+@pytest.mark.full
 def test_every_order_has_its_decision(tmp_path: Path) -> None:
-    """In Real-Time Mode; in the other one below, after a kill."""
+    """In Real-Time Mode; in the other one below, of a job that loses some, and after a kill."""
     found = observed(tmp_path, REAL_TIME)
 
     decisions, alerts = found.decisions, found.judgement
@@ -61,15 +62,17 @@ def test_every_order_has_its_decision(tmp_path: Path) -> None:
     assert decisions.orders == decisions.decided == found.sent.orders_sent > 8_000
     assert decisions.orders - decisions.accepted == alerts.received > 0
     assert (decisions.duplicated, alerts.missing, alerts.unexpected, alerts.wrong) == (0, 0, 0, 0)
+    assert_all_are_received(found, decisions.orders)
+
+
+def assert_all_are_received(found: Observed, count: int) -> None:
+    """So many decisions once each: counted, in the ledger, and with a latency."""
     received = found.received
-    assert (received.decisions, received.decisions_duplicated, received.decisions_unreadable) == (
-        decisions.orders,
-        0,
-        0,
-    )
+    counts = (received.decisions, received.decisions_duplicated, received.decisions_unreadable)
+    assert counts == (count, 0, 0)
     assert received.warm_up_decisions > 0
     assert len(decode_ledger(found.decisions_ledger, DECISION)) == received.decisions + received.warm_up_decisions
-    assert HdrCounts.decode(received.decision_latency_histogram).count == decisions.orders
+    assert HdrCounts.decode(received.decision_latency_histogram).count == count
 
 
 LOSING = '''
@@ -106,6 +109,7 @@ def test_job_that_loses_every_thousandth_accepted_order_is_found(
     assert 5 <= found.decisions.missing <= 12
     assert found.decisions.missing == found.decisions.orders - found.decisions.decided
     assert (found.decisions.wrong, found.decisions.stale, found.decisions.unknown) == (0, 0, 0)
+    assert_all_are_received(found, found.decisions.decided)
     lost = [int(sentence.split()[1]) for sentence in found.decisions.sentences["missing"]]
     assert all(order_id % 1_000 == 7 for order_id in lost)
 

@@ -25,12 +25,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.mark.parametrize(
     ("mode", "name"),
     [
-        ("real-time", "Kafka consumer"),
-        ("real-time", "decode"),
+        pytest.param("real-time", "Kafka consumer", marks=pytest.mark.full),
+        pytest.param("real-time", "decode", marks=pytest.mark.full),
         ("real-time", "shuffle by key"),
-        ("real-time", "state, not read"),
-        ("micro-batch", "pass_through"),
-        ("micro-batch", "shuffle by key"),
+        pytest.param("real-time", "state, not read", marks=pytest.mark.full),
+        pytest.param("micro-batch", "pass_through", marks=pytest.mark.full),
+        pytest.param("micro-batch", "shuffle by key", marks=pytest.mark.full),
         ("micro-batch", "metrics"),
     ],
 )

@@ -194,7 +194,10 @@ def test_a_system_of_the_users_is_put_under_load_on_it(broker: SecuredBroker, fa
     told = b"".join(path.read_bytes() for path in (fares / "runs").rglob("*") if path.is_file())
     assert PASSWORD.encode() not in told
 
-    # What it lost is found among records of an earlier run.
+
+@pytest.mark.full
+def test_what_it_loses_is_found_among_records_of_an_earlier_run(fares: Path) -> None:
+    assert run(fares)[0] == 0
     system = fares / "system.py"
     place = "        fare = {"
     assert place in system.read_text()

@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from pydoc_data.topics import topics
 
+import pytest
+
 from market_spread.controller.session.pipeline import run_pipeline
 from tests.support.pipelines import named
 
@@ -31,6 +33,7 @@ def outcome(
     return records
 
 
+@pytest.mark.full
 def test_word_count(tmp_path: Path) -> None:
     found = outcome(tmp_path, "word_count", REAL_TIME, "lines", [line.encode() for line in LINES], "counts")
 
@@ -44,6 +47,7 @@ def test_word_count(tmp_path: Path) -> None:
     assert last == dict(Counter(words))
 
 
+@pytest.mark.full
 def test_sequence_window(tmp_path: Path) -> None:
     numbers = range(1, 201)
     lines = [f"N{'numbers':<8}{value:012}{value:+012}".encode() for value in numbers]

@@ -10,7 +10,7 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import MarketSpreadError
-from market_spread.common.job_contract import MODES, REAL_TIME
+from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.wire.codec import decode_ledger
@@ -103,7 +103,7 @@ class Rig:
         return oracle.judgement()
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture
 def rig(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Rig]:
     rig = Rig(tmp_path, read_workload(SMALL, Overrides(mode=request.param)))
     try:
@@ -140,6 +140,7 @@ def put_noise(rig: Rig) -> list[tuple[str, str]]:
     return reasons
 
 
+@pytest.mark.parametrize("rig", [REAL_TIME, pytest.param(MICRO_BATCH, marks=pytest.mark.full)], indirect=True)
 def test_malformed_messages_are_counted_and_a_killed_job_goes_on_and_loses_nothing(
     rig: Rig,
 ) -> None:

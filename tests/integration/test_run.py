@@ -27,7 +27,6 @@ WORKLOADS = Path(__file__).parent / "workloads"
 SMALL, PAIR, STANDBY, CHANGING = (WORKLOADS / f"{name}.yaml" for name in ("small", "pair", "standby", "changing"))
 AS_SHIPPED = {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}
 TIMEOUT_S = 240
-KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}
 
 pytestmark = pytest.mark.timeout(TIMEOUT_S + 60)
 
@@ -130,36 +129,7 @@ def assert_nothing_left(folder: Path) -> None:
 
 
 @pytest.mark.alone  # how many orders can be decided depends on the delays
-def test_a_run_passes_judges_every_alert_and_leaves_no_process(tmp_path: Path) -> None:
-    with running(tmp_path, "--keep-input") as run:
-        ended = run.end()
-
-    assert ended.exit_status == 0, ended.stderr
-    result = ended.result
-    assert result["verdict"] == "passed"
-    assert result["reasons"] == []
-    assert result["messages_sent"] == 24_000
-    assert result["messages_processed"] == 24_000
-    assert result["orders_sent"] == 12_000
-    expected, undecided = int(str(result["alerts_expected"])), int(str(result["alerts_undecided"]))
-    assert 900 < expected <= int(str(result["alerts_received"])) <= expected + undecided
-    assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "duplicated", "wrong")] == [0, 0, 0, 0]
-    assert result["invalid_records"] == 0
-    latency = result["latency_ns"]
-    assert isinstance(latency, dict)
-    assert 0 < latency["p50"] <= latency["p95"] <= latency["p99"] <= latency["max"]
-    assert latency["p99.99"] is None  # there are too few alerts to tell
-    assert isinstance(result["cpu_us_per_message"], float)
-    (folder,) = tmp_path.iterdir()
-    assert json.loads((folder / "result.json").read_text()) == result
-    assert_nothing_left(tmp_path)
-    kept = {name: str(folder / file) for name, file in KEPT.items()}
-    check = [*COMMAND, "check", *(part for name in KEPT for part in (f"--{name}", kept[name])), "--without-warm-up"]
-    assert subprocess.run(check, capture_output=True, check=False, timeout=60).returncode == 0
-
-
-@pytest.mark.alone  # as above
-@pytest.mark.parametrize("mode", ["real-time", "micro-batch"])
+@pytest.mark.parametrize("mode", ["real-time", pytest.param("micro-batch", marks=pytest.mark.full)])
 def test_where_quotes_race_with_orders_alerts_are_right_within_the_oracles_bound(tmp_path: Path, mode: str) -> None:
     with running(tmp_path, "--mode", mode, workload=CHANGING) as run:
         ended = run.end()
@@ -172,15 +142,8 @@ def test_where_quotes_race_with_orders_alerts_are_right_within_the_oracles_bound
     assert undecided > 0
     assert 480 < expected <= int(str(result["alerts_received"])) <= expected + undecided
     assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "wrong")] == [0, 0, 0]
-
-
-@pytest.mark.alone
-def test_the_second_start_has_orders_within_a_minute(tmp_path: Path) -> None:
-    with running(tmp_path, "--duration", "2") as run:
-        ended = run.end()
-
-    assert ended.exit_status == 0, ended.stderr
-    assert float(str(ended.result["time_to_first_order_s"])) < 60
+    # Not the first start on this machine: what that one made is there.
+    assert float(str(result["time_to_first_order_s"])) < 60
 
 
 def test_ctrl_c_drains_prints_what_there_is_and_leaves_no_process(tmp_path: Path) -> None:
@@ -202,7 +165,7 @@ def test_ctrl_c_drains_prints_what_there_is_and_leaves_no_process(tmp_path: Path
     assert_nothing_left(tmp_path)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.full), signal.SIGTERM])
 def test_a_signal_before_the_load_ends_the_run_at_once_and_leaves_no_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -233,6 +196,7 @@ def test_a_dead_broker_voids_the_run_in_one_sentence(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path)
 
 
+@pytest.mark.full
 def test_a_dead_job_fails_the_run_in_one_sentence(tmp_path: Path) -> None:
     with running(tmp_path, "--duration", "60") as run:
         run.wait_until_said("measuring")
@@ -286,7 +250,10 @@ STANDING = {
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("process", STANDING)
+@pytest.mark.parametrize(
+    "process",
+    [pytest.param(name, marks=pytest.mark.full if name in ("receiver", "sender") else []) for name in STANDING],
+)
 def test_who_stands_still_for_ten_seconds_of_the_quick_run_is_named(tmp_path: Path, process: str) -> None:
     word, verdict, cause = STANDING[process]
     with running_quick(tmp_path) as run:
@@ -390,16 +357,6 @@ def holder_of_the_checkpoint(run: Running) -> psutil.Process:
     (acting,) = [it for it in drivers if holder in {child.pid for child in it.children(recursive=True)}]
     assert len(drivers) == 2
     return acting
-
-
-def test_a_killed_controller_takes_its_processes_along(tmp_path: Path) -> None:
-    with running(tmp_path, "--duration", "60") as run:
-        run.wait_until_said("warming up")
-
-        run.process.kill()
-        run.process.wait(10)
-
-    assert_nothing_left(tmp_path)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,11 +13,12 @@ from market_spread.controller.archive.store import RunStore
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.run_folder import Manifest, RunFolder, State
-from tests.integration.test_run import SMALL, TIMEOUT_S, assert_nothing_left, running
+from tests.integration.test_run import COMMAND, SMALL, TIMEOUT_S, assert_nothing_left, running
 from tests.support.golden import GoldenRun
 from tests.support.interval_log import merged, read_interval_log
 
 pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
+KEPT = {"nbbo": "nbbo.messages", "orders": "orders.messages", "alerts": "alerts.ledger"}
 PROCESSES = ("broker", "job", "metrics_aggregator", "receiver", "sender")
 
 
@@ -49,6 +51,26 @@ def test_every_part_of_the_document_is_there(folder: RunFolder) -> None:
     assert state is not None
     assert state["step"] == "done"
     assert not folder.samples.exists()
+
+
+def test_every_alert_is_judged_and_what_was_kept_is_judged_alike(folder: RunFolder) -> None:
+    """How many orders can be decided depends on the delays: test_run.py looks at that, with nothing beside it."""
+    result = json.loads(folder.result.read_text())
+
+    assert (result["verdict"], result["reasons"]) == ("passed", [])
+    sent = [result[name] for name in ("messages_sent", "messages_processed", "orders_sent")]
+    assert sent == [24_000, 24_000, 12_000]
+    assert 0 < result["alerts_expected"] <= result["alerts_received"]
+    assert result["alerts_received"] <= result["alerts_expected"] + result["alerts_undecided"]
+    assert [result[f"alerts_{fault}"] for fault in ("missing", "unexpected", "duplicated", "wrong")] == [0, 0, 0, 0]
+    assert result["invalid_records"] == 0
+    latency = result["latency_ns"]
+    assert 0 < latency["p50"] <= latency["p95"] <= latency["p99"] <= latency["max"]
+    assert latency["p99.99"] is None  # there are too few alerts to tell
+    assert isinstance(result["cpu_us_per_message"], float)
+    kept = [part for name, file in KEPT.items() for part in (f"--{name}", str(folder.path / file))]
+    check = [*COMMAND, "check", *kept, "--without-warm-up"]
+    assert subprocess.run(check, capture_output=True, check=False, timeout=60).returncode == 0
 
 
 def test_manifest_has_what_was_read_back_from_the_processes(folder: RunFolder) -> None:
@@ -131,14 +153,14 @@ def test_a_run_that_broke_off_after_its_drain_is_judged_by_what_is_on_disk(folde
     assert broken.report.exists()
 
 
-def test_a_run_that_was_killed_before_its_end_begins_again_in_its_folder(tmp_path: Path) -> None:
+def test_a_killed_controller_takes_its_processes_along_and_its_run_begins_again_in_its_folder(tmp_path: Path) -> None:
     with running(tmp_path, "--duration", "60") as run:
         run.wait_until_said("measuring")
         run.process.kill()
         run.process.wait(10)
+    assert_nothing_left(tmp_path)
     (path,) = tmp_path.iterdir()
     (path / "workload.yaml").write_text(SMALL.read_text())  # a shorter load, to be quick
-    assert_nothing_left(tmp_path)
 
     with running(tmp_path, command=("run", "--resume", path.name)) as run:
         ended = run.end()

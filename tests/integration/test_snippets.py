@@ -20,11 +20,13 @@ MARKED = re.compile(
 )
 # A file that the page has its reader write before the commands that follow.
 FILE = re.compile(r"^<!-- file: (?P<name>[\w./-]+) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-SNIPPETS = [
-    pytest.param(found, id=f"{page.relative_to(ROOT)}-{number}")
+FOUND = [
+    (f"{page.relative_to(ROOT)}-{number}", found)
     for page in PAGES
     for number, found in enumerate(MARKED.finditer(page.read_text()))
 ]
+# Each of these starts a broker and Spark; `make test` has the first one.
+ON_KAFKA = [name for name, found in FOUND if "market-spread pipeline " in found["script"]]
 
 
 def run(script: str, folder: Path, before: str) -> "subprocess.CompletedProcess[str]":
@@ -48,10 +50,14 @@ def without_padding(output: str) -> str:
 
 
 def test_there_are_snippets() -> None:
-    assert len(SNIPPETS) >= 2
+    assert len(FOUND) >= 2
+    assert len(ON_KAFKA) >= 2
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS)
+@pytest.mark.parametrize(
+    "snippet",
+    [pytest.param(found, id=name, marks=pytest.mark.full if name in ON_KAFKA[1:] else []) for name, found in FOUND],
+)
 def test_snippet_does_what_the_page_says(snippet: "re.Match[str]", tmp_path: Path) -> None:
     ended = run(snippet["script"], tmp_path, snippet.string[: snippet.start()])
 

@@ -44,7 +44,9 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("project", STARTED)
+@pytest.mark.parametrize(
+    "project", [pytest.param(name, marks=pytest.mark.full if name == "spark" else []) for name in STARTED]
+)
 def test_a_wheel_starts_with_what_it_declares_and_nothing_else(project: str, wheels: Path, tmp_path: Path) -> None:
     name = tomllib.loads((ROOT / project / "pyproject.toml").read_text())["project"]["name"]
     command, status, said = STARTED[project]

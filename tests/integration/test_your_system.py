@@ -137,45 +137,6 @@ def test_without_a_check_loss_and_doubles_are_found_and_values_are_not_looked_at
     assert result["faults"]["missing"] == ["message 100 has no output"]
 
 
-TWO_OUTPUTS = """        fares_topic, receipts_topic = os.environ["MARKET_SPREAD_OUTPUT"].split(",")
-        if trip["trip_id"] != 500:
-            producer.send(fares_topic, json.dumps(fare).encode())
-        for _ in range(1 + (trip["trip_id"] == 600)):
-            producer.send(receipts_topic, b"trip %d" % trip["trip_id"], headers=[("trip", b"%d" % trip["trip_id"])])
-"""
-RECEIPTS = """
-
-def with_receipts(messages):
-    for message, fare in check(messages):
-        yield message, fare, "fares"
-        yield message, f"trip {fare['trip_id']}", "receipts"
-"""
-
-
-def test_of_several_outputs_what_is_lost_or_doubled_is_told_with_its_topic(shared: Path) -> None:
-    system, check = shared / "system.py", shared / "check.py"
-    place = '        producer.send(os.environ["MARKET_SPREAD_OUTPUT"], json.dumps(fare).encode())\n'
-    text = system.read_text()
-    assert place in text
-    check.write_text(check.read_text() + RECEIPTS)
-    source = yaml.safe_load((shared / "workload.yaml").read_text())["input"][0] | {"id": {"field": "trip_id"}}
-    outputs = [{"topic": "fares", "finds": {"field": "trip_id"}}, {"topic": "receipts", "finds": {"header": "trip"}}]
-    change(shared, input=[source], output=outputs, check="check.py:with_receipts")
-    right = TWO_OUTPUTS.replace("== 600", "< 0").replace("!= 500", ">= 0")
-    system.write_text(text.replace(place, right))
-
-    status, result, said = run(shared)
-    assert (status, result["verdict"]) == (0, "passed"), said
-    assert (result["alerts_expected"], result["alerts_received"], result["latency_samples"]) == (4800, 4800, 4800)
-
-    system.write_text(text.replace(place, TWO_OUTPUTS))
-    status, result, said = run(shared)
-    assert status == 1, said
-    assert [result[f"alerts_{name}"] for name in ("missing", "duplicated", "wrong")] == [1, 1, 0]
-    assert result["faults"]["missing"][0].endswith("in fares")
-    assert result["faults"]["duplicated"][0].endswith("in receipts once more than is right")
-
-
 PROTOBUF = """
 import fares_pb2
 
@@ -229,8 +190,29 @@ def in_protobuf(fares: Path) -> str:
     return PROTOBUF
 
 
-@pytest.mark.parametrize("code_of", [of_the_page, in_protobuf])
-def test_messages_in_avro_and_protobuf_are_sent_found_and_compared(
+SENT_ON = '        producer.send(os.environ["MARKET_SPREAD_OUTPUT"], json.dumps(fare).encode())\n'
+TWO_OUTPUTS = """        fares_topic, receipts_topic = os.environ["MARKET_SPREAD_OUTPUT"].split(",")
+        producer.send(fares_topic, encoded(FARE, fare))
+        producer.send(receipts_topic, b"trip %d" % trip["trip_id"], headers=[("trip", b"%d" % trip["trip_id"])])
+"""
+WITH_FAULTS = """        fares_topic, receipts_topic = os.environ["MARKET_SPREAD_OUTPUT"].split(",")
+        fare["cents"] += trip["trip_id"] == 700
+        if trip["trip_id"] != 500:
+            producer.send(fares_topic, encoded(FARE, fare))
+        for _ in range(1 + (trip["trip_id"] == 600)):
+            producer.send(receipts_topic, b"trip %d" % trip["trip_id"], headers=[("trip", b"%d" % trip["trip_id"])])
+"""
+RECEIPTS = """
+
+def with_receipts(messages):
+    for message, fare in check(messages):
+        yield message, fare, "fares"
+        yield message, f"trip {fare['trip_id']}", "receipts"
+"""
+
+
+@pytest.mark.parametrize("code_of", [of_the_page, pytest.param(in_protobuf, marks=pytest.mark.full)])
+def test_messages_in_avro_and_protobuf_and_several_outputs_are_sent_found_and_compared(
     code_of: Callable[[Path], str], shared: Path
 ) -> None:
     (shared / "formats.py").write_text(code_of(shared))
@@ -243,26 +225,26 @@ def test_messages_in_avro_and_protobuf_are_sent_found_and_compared(
     edit(shared / "load.py", 'yield {"trip_id"', 'yield encoded(TRIP, {"trip_id"')
     edit(shared / "load.py", "draw.randint(1, 40)}", "draw.randint(1, 40)})")
     edit(shared / "check.py", "json.loads(message.value)", "decoded(TRIP, message.value)")
+    (shared / "check.py").write_text((shared / "check.py").read_text() + RECEIPTS)
     edit(shared / "system.py", "json.loads(record.value)", "decoded(TRIP, record.value)")
-    edit(shared / "system.py", "json.dumps(fare).encode()", "encoded(FARE, fare)")
+    edit(shared / "system.py", SENT_ON, TWO_OUTPUTS)
     source = {"topic": "trips", "from": {"generator": "load.py:trips"}, "id": {"function": "formats.py:trip_id"}}
-    output = {"topic": "fares", "finds": {"function": "formats.py:fare_id"}, "reads": "formats.py:fare"}
-    change(shared, input=[source], output=[output])
+    fares = {"topic": "fares", "finds": {"function": "formats.py:fare_id"}, "reads": "formats.py:fare"}
+    receipts = {"topic": "receipts", "finds": {"header": "trip"}}
+    change(shared, input=[source], output=[fares, receipts], check="check.py:with_receipts")
 
     status, result, said = run(shared)
     assert (status, result["verdict"]) == (0, "passed"), said
-    assert (result["alerts_expected"], result["alerts_received"]) == (2400, 2400)
+    assert (result["alerts_expected"], result["alerts_received"], result["latency_samples"]) == (4800, 4800, 4800)
 
-    edit(
-        shared / "system.py",
-        "        producer.send",
-        '        fare["cents"] += trip["trip_id"] == 700\n        producer.send',
-    )
+    edit(shared / "system.py", TWO_OUTPUTS, WITH_FAULTS)
     with (shared / "formats.py").open("a") as code:
         code.write(UNREADABLE)
     status, result, said = run(shared)
     assert status == 1, said
-    assert [result[f"alerts_{name}"] for name in ("missing", "duplicated", "wrong")] == [0, 0, 2]
+    assert [result[f"alerts_{name}"] for name in ("missing", "duplicated", "wrong")] == [1, 1, 2]
+    assert result["faults"]["missing"][0].endswith("in fares")
+    assert result["faults"]["duplicated"][0].endswith("in receipts once more than is right")
     value, unread = result["faults"]["wrong"]
     assert value.startswith('message 300 has the output {"cents":')
     assert unread.startswith("message 500 has the output that raises ValueError (no fare) at formats.py:")
@@ -279,7 +261,8 @@ def find(record):
 
 
 @pytest.mark.parametrize(
-    ("which", "unread", "missing", "has_check"), [('fare["trip_id"] == 900', 1, 1, True), ("True", 2800, 2400, False)]
+    ("which", "unread", "missing", "has_check"),
+    [('fare["trip_id"] == 900', 1, 1, True), pytest.param("True", 2800, 2400, False, marks=pytest.mark.full)],
 )
 def test_outputs_that_a_function_cannot_read_fail_the_run_with_the_line(
     shared: Path, which: str, unread: int, missing: int, has_check: bool
@@ -346,6 +329,7 @@ def test_a_pipeline_in_real_time_passes_and_what_it_does_wrong_is_found(tmp_path
     assert {name: result[f"alerts_{name}"] for name in ("missing", "wrong")} == {"missing": 0, "wrong": 1}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "mode", "file"),
     [("market_spread", "micro-batch", "pipeline.py"), ("kafka_streams", "command", "MarketSpread.java")],

@@ -2,7 +2,7 @@
 SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
-CODE := proto services spark loadgen charts tests
+CODE := proto services spark loadgen charts examples tests
 OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen/data loadgen/controller
 UI := services/metrics_ui
 READY := .venv/ready

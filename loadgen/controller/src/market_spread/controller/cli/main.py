@@ -195,33 +195,23 @@ def run(
     end(result)
 
 
-@main.command(epilog="Example: market-spread replay --nbbo nbbo.msg --orders orders.msg --format fixish")
+@main.command(epilog="Example: market-spread replay --nbbo nbbo.messages --orders orders.messages")
 @click.option("--nbbo", type=FILE, required=True, help="File of quotes.")
 @click.option("--orders", type=FILE, required=True, help="File of orders.")
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(["native", "fixish"]),
-    default="native",
-    help="Format of the files: ours, or the reference's binary one.",
-)
 @click.option(
     "--rate", type=int, default=20_000, help="Messages per second, first of quotes, then of orders, 1 to 10,000,000."
 )
 @_runs_folder
 @_as_json
-def replay(nbbo: Path, orders: Path, file_format: str, rate: int, runs_folder: Path, as_json: bool) -> None:
+def replay(nbbo: Path, orders: Path, rate: int, runs_folder: Path, as_json: bool) -> None:
     """Run with recorded input files.
 
     All quotes come first, and when these are committed all orders. Messages are sent unchanged except for their
-    intended send times. Bad records in a fixish file are reported with their byte offset and skipped; order-ids.csv
-    beside the run's result maps its order ids to ours.
+    intended send times. examples/wallaroo makes such files of the reference's recorded ones.
     """
     from market_spread.controller.session.replay import replay as carry_out_replay
 
-    result = carry_out_replay(
-        nbbo=nbbo, orders=orders, file_format=file_format, rate_per_s=rate, runs_folder=runs_folder, as_json=as_json
-    )
+    result = carry_out_replay(nbbo=nbbo, orders=orders, rate_per_s=rate, runs_folder=runs_folder, as_json=as_json)
     sys.exit(result.verdict.exit_status)
 
 

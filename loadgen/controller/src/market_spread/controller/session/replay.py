@@ -1,8 +1,5 @@
-"""Run with recorded input files, which are checked, and converted if need be, before anything starts."""
+"""Run with recorded input files, which are checked before anything starts."""
 
-import shutil
-import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,53 +8,25 @@ from market_spread.common.errors import UsageError
 from market_spread.common.load.schedule import RATE_PER_S_MAX, Constant
 from market_spread.common.wire.layout import NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.controller.analysis.result import Result
-from market_spread.controller.exits import say
 from market_spread.controller.plan.objectives import DRIFT_SHARE_MAX, MS_MAX, Limits, VoidLimits
 from market_spread.controller.plan.plan import PlannedLoad, RunPlan
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.session.execute import carry_out
 from market_spread.loadgen.columns import Orders, Quotes, symbol_codes
-from market_spread.loadgen.fixish import convert_fixish
-
-_PROBLEMS_SHOWN = 10
 
 
-def replay(*, nbbo: Path, orders: Path, file_format: str, rate_per_s: int, runs_folder: Path, as_json: bool) -> Result:
-    """Carry out a run on the files: all quotes, and when they are committed all orders, each at the rate.
+def replay(*, nbbo: Path, orders: Path, rate_per_s: int, runs_folder: Path, as_json: bool) -> Result:
+    """Carry out a run on files of messages: all quotes, and when they are committed all orders, each at the rate.
 
-    file_format: native or fixish. UsageError if there is nothing to replay, or not as it stands.
+    UsageError if there is nothing to replay, or not as it stands.
     """
     if not 1 <= rate_per_s <= RATE_PER_S_MAX:
         raise UsageError(f"--rate {rate_per_s}; use 1 to {RATE_PER_S_MAX}")
-    origin = {"format": file_format, "nbbo": str(nbbo), "orders": str(orders)}
-    if file_format == "native":
-        plan = plan_of_files(nbbo, orders, rate_per_s=rate_per_s, origin=origin)
-        return carry_out(plan, runs_folder=runs_folder, as_json=as_json)
-    runs_folder.mkdir(parents=True, exist_ok=True)
-    # Beside the runs, where there is room for the native files.
-    with tempfile.TemporaryDirectory(prefix=".converted-", dir=runs_folder) as converted_folder:
-        converted = convert_fixish(nbbo, orders, Path(converted_folder))
-        problems = converted.problems
-        say(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders")
-        for problem in problems[:_PROBLEMS_SHOWN]:
-            say(f"left out: {problem}")
-        if len(problems) > _PROBLEMS_SHOWN:
-            say(f"left out: {len(problems) - _PROBLEMS_SHOWN:,} more; problems.txt of the run has all")
-        plan = plan_of_files(converted.nbbo, converted.orders, rate_per_s=rate_per_s, origin=origin)
-        result = carry_out(plan, runs_folder=runs_folder, as_json=as_json)
-        # What the messages do not tell is kept with the run: the original order ids, and what was left out.
-        folder = runs_folder / result.run_id
-        shutil.copyfile(converted.order_ids, folder / "order-ids.csv")
-        if problems:
-            (folder / "problems.txt").write_text("".join(f"{problem}\n" for problem in problems))
-    return result
+    return carry_out(plan_of_files(nbbo, orders, rate_per_s=rate_per_s), runs_folder=runs_folder, as_json=as_json)
 
 
-def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[str, str]) -> RunPlan:
-    """The plan of a replay of native files. UsageError if one has nothing, or something that cannot be replayed.
-
-    origin: where they come from, for the result.
-    """
+def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int) -> RunPlan:
+    """The plan of a replay. UsageError if a file has nothing, or something that cannot be replayed."""
     symbols = np.empty(0, np.int64)
     for quotes in Quotes.from_file(nbbo):
         symbols = np.union1d(symbols, symbol_codes(quotes.symbol))
@@ -94,5 +63,5 @@ def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int, origin: Mapping[
         warm_up=None,
         measured=PlannedLoad("recorded", {"file": str(orders.resolve()), "layout": ORDER.name, **how}),
         probe_symbols=frozenset(),
-        origin={"source": "recorded", **origin},
+        origin={"source": "recorded", "nbbo": str(nbbo), "orders": str(orders)},
     )

@@ -1,9 +1,13 @@
-"""Converts the reference's recorded files ("fixish") to native files, and loses nothing without a word.
+"""Converts recorded files of Wallaroo ("fixish") to messages of ours, for `market-spread replay`.
+
+What is no message is left out, and told.
 
 Every record of such a file is big-endian, with a u32 in front that counts the bytes after it.
 """
 
-from collections.abc import Iterator, Mapping
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,7 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from market_spread.common.errors import usage_errors
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.wire.codec import Bytes2D, Int64s, encode
 from market_spread.common.wire.layout import NBBO, ORDER, PRICE_SCALE, SYMBOL_ALPHABET, SYMBOL_WIDTH, Field
 from market_spread.loadgen.columns import Bools, Check, failed_any, map_bytes, sentence_of, write_native
@@ -228,3 +232,27 @@ def _numbers(records: npt.NDArray[Any], field: Field, *, scale: int = 1) -> _Col
         check(too_small, f"is too small: at least {field.lowest / scale:.15g} fits"),
         check(finite & (scale == 1) & (scaled != values), "is not whole"),
     ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Convert what the command line names; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("nbbo", type=Path, help="a recorded file of quotes")
+    parser.add_argument("orders", type=Path, help="a recorded file of orders")
+    parser.add_argument("into", type=Path, help="a folder for nbbo.messages, orders.messages and problems.txt")
+    given = parser.parse_args(arguments)
+    try:
+        converted = convert_fixish(given.nbbo, given.orders, given.into)
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return 2
+    problems = [f"{problem}\n" for problem in converted.problems]
+    (given.into / "problems.txt").write_text("".join(problems))
+    print(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders")
+    if problems:
+        print(f"left out {len(problems):,} records, as problems.txt says; the first: {problems[0]}", end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

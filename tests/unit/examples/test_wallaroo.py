@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples.wallaroo.convert import Converted, convert_fixish, main
 from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import NBBO, ORDER
-from market_spread.loadgen.fixish import Converted, convert_fixish
 
 NBBO_VECTOR = bytes.fromhex(
     "0000002a 02 494e534d 32303136303930322d31353a34373a35322e303030 4033a6872b020c4a 4033b6ae7d566cf4"
@@ -244,3 +244,20 @@ def test_missing_file_and_unwritable_folder_are_usage_errors(tmp_path: Path) -> 
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(UsageError, match="file cannot be written: File exists"):
         convert_fixish(tmp_path / "file", tmp_path / "file", tmp_path / "file")
+
+
+def test_the_command_converts_tells_and_keeps_what_it_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nbbo.msg").write_bytes(nbbo() + nbbo(kind=9))
+    (tmp_path / "orders.msg").write_bytes(order())
+    words = [str(tmp_path / name) for name in ("nbbo.msg", "orders.msg", "out")]
+
+    assert main(words) == 0
+    assert main([str(tmp_path / "nowhere"), *words[1:]]) == 2
+
+    told = capsys.readouterr()
+    assert told.out.startswith("converted 1 quotes and 1 orders\nleft out 1 records, as problems.txt says; the first: ")
+    assert "byte 46: the type is 9, not 2" in (tmp_path / "out" / "problems.txt").read_text()
+    assert str(tmp_path / "nowhere") in told.err
+    assert len(told.err.splitlines()) == 1

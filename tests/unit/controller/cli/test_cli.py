@@ -334,7 +334,8 @@ def test_runs_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     result = invoke("replay", *options, "--runs-folder", tmp_path / "runs" / "deeper")
 
     assert result.exit_code == 2
-    assert result.stderr == f"market-spread: Not a directory: {tmp_path / 'runs' / 'deeper'}\n"
+    assert result.stderr.startswith(f"market-spread: the run's folder {tmp_path / 'runs' / 'deeper'}/")
+    assert result.stderr.endswith(" cannot be made: Not a directory\n")
 
 
 def test_plan_of_files_sends_each_once_and_fences_them(tmp_path: Path) -> None:

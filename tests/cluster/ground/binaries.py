@@ -57,10 +57,11 @@ HELM = Program(
     "helm", "v3.22.0", "helm", "helm.sh/helm/v3/cmd/helm", "-X=helm.sh/helm/v3/internal/version.version=v3.22.0"
 )
 KUBECONFORM = Program("kubeconform", "v0.8.0", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform")
+REGISTRY = Program("registry", "v0.22.1", "registry", "github.com/google/go-containerregistry/cmd/registry")
 PAUSE = Program("pause", "1", "", str(PAUSE_SOURCE))
 
 CLUSTER = (KUBECTL, KUBELET, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, PROXY, COREDNS, PAUSE)
-ALL = (*CLUSTER, HELM, KUBECONFORM)
+ALL = (*CLUSTER, HELM, KUBECONFORM, REGISTRY)
 
 
 def build_missing(programs: tuple[Program, ...] = ALL) -> None:

@@ -11,7 +11,7 @@ RUNNING := .venv/running
 LEFT_OUT ?= promtool or statistical
 PYPROJECTS := $(addsuffix /pyproject.toml,$(OURS)) .ci/setup
 
-.PHONY: help setup run test test-full check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster test-cluster-full wheels charts mutants docs vendor bench bench-features bench-metrics bench-peers clean
+.PHONY: help setup run test test-full check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster test-cluster-full wheels charts advisories sbom release publish mutants docs vendor bench bench-features bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -49,6 +49,18 @@ wheels: $(READY)  ## Build a wheel of each distribution into dist/
 
 charts:  ## Package the Helm charts into dist/; needs helm
 	@helm package --destination dist charts/host-tuning charts/market-spread charts/monitoring charts/node-pools
+
+advisories: $(READY)  ## Check all that is locked against OSV's advisories, fetched where there is a network
+	@$(BIN)/python -m tests.supply advisories
+
+sbom: $(READY)  ## Write what each image and each wheel is made of into dist/sbom, as CycloneDX
+	@$(BIN)/python -m tests.supply sbom dist/sbom --base "$(BASE_IMAGE)"
+
+release: $(READY)  ## A release into dist/, signed with KEY: wheels, charts, images, what they are made of and where they come from
+	@.ci/release
+
+publish:  ## Push the charts of dist/ to a registry, OCI=oci://registry.example.com/team/charts; needs helm
+	@.ci/publish dist "$(OCI)"
 
 images:  ## Build all images with docker, podman or buildah; BASE_IMAGE names another base, IMAGES some of them
 	@.ci/images $(IMAGES)

@@ -20,7 +20,11 @@ OPERATOR = "monitoring.coreos.com/v1"
 # Released Karpenters whose definitions are kept in the folder karpenter, the older first.
 KARPENTER = ("v1.14.3", "v1.15.2")
 # What a person must choose, since no default can be right.
-CHOSEN: Mapping[str, Mapping[str, str]] = {"node-pools": {"cluster.name": "spread", "cluster.role": "spread-nodes"}}
+CHOSEN: Mapping[str, Mapping[str, str]] = {
+    "node-pools": {"cluster.name": "spread", "cluster.role": "spread-nodes"},
+    "market-spread": {"images.registry": "registry.example.com"},
+    "host-tuning": {"image": "registry.example.com/market-spread/host-tuner:0.1.0"},
+}
 
 Object = dict[str, Any]
 
@@ -46,8 +50,10 @@ class Profile:
 
     @property
     def chosen(self) -> Mapping[str, str]:
-        """Values that a person must choose."""
-        return CHOSEN.get(self.chart, {}) if self.values == "values.yaml" else {}
+        """Values that a person must choose, and that the file does not have."""
+        chosen = CHOSEN.get(self.chart, {})
+        given = yaml.safe_load((self.folder / self.values).read_text()) if self.files else {}
+        return {name: value for name, value in chosen.items() if name.split(".")[0] not in given}
 
     @property
     def arguments(self) -> list[str]:

@@ -227,7 +227,7 @@ def test_an_image_can_be_named_by_its_digest() -> None:
     digest = "registry.example.com:5000/a/tuner@sha256:" + "0" * 64
 
     assert tuner(image=digest)["containers"][0]["image"] == digest
-    assert tuner()["containers"][0]["image"] == "market-spread/host-tuner:0.1.0"
+    assert tuner()["containers"][0]["image"] == "registry.example.com/market-spread/host-tuner:0.1.0"
 
 
 @pytest.mark.parametrize(

@@ -395,7 +395,7 @@ def test_images_are_named_by_registry_and_tag_or_wholly() -> None:
     assert (
         pod(made, "receiver").spec["containers"][0]["image"] == "registry.example.com/team/market-spread/receiver:1.2.3"
     )
-    assert pod(made, "kafka").spec["containers"][0]["image"] == "apache/kafka:4.1.1"
+    assert pod(made, "kafka").spec["containers"][0]["image"] == "apache/kafka:4.1.2"
     assert environment(made, "job")["EXECUTOR_IMAGE"] == "registry.example.com/team/market-spread/spark:1.2.3"
     for made_pod in pods(made):
         assert made_pod.spec["imagePullSecrets"] == [{"name": "pull"}], made_pod.maker

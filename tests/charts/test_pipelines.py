@@ -113,7 +113,7 @@ def test_documented_values_are_taken_as_they_stand(name: str, tmp_path: Path) ->
 
     ended = run_helm(
         "template", "fares", DEFAULT.folder, "--namespace", NAMESPACE, "--kube-version", KUBERNETES,
-        "--values", tmp_path / name,
+        "--values", tmp_path / name, *DEFAULT.arguments,
     )  # fmt: skip
 
     assert ended.returncode == 0, ended.stderr

@@ -128,7 +128,7 @@ def rendered(kubectl: Kubectl, *words: str) -> list[dict[str, Any]]:
          f"--values={CHART / 'values-c4.8xlarge.yaml'}", "--set=receiver.ledgers.kind=emptyDir",
          "--set=metricsAggregator.runs.kind=emptyDir", "--set=kafka.data.kind=emptyDir",
          "--set=job.checkpoint.kind=hostPath", "--set=job.checkpoint.hostPath=/tmp/checkpoint",
-         "--set=job.checkpoint.shared=true", "--no-hooks",
+         "--set=job.checkpoint.shared=true", "--set=images.registry=localhost", "--no-hooks",
          "--kube-version=1.34", *words]
     )  # fmt: skip
     return [document for document in yaml.safe_load_all(text) if document]

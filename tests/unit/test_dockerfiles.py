@@ -95,6 +95,44 @@ def test_images_are_saved_where_they_are_asked_for(builder: str, tmp_path: Path)
         assert f"{tmp_path}/images/{name}-7.tar" in line
 
 
+@pytest.mark.parametrize(
+    ("base", "openjdk", "said"),
+    [
+        ("", "17.0.17+10-1~deb12u1", "BASE_IMAGE= has no digest"),
+        ("python:3.11-slim-bookworm", "17.0.17+10-1~deb12u1", "BASE_IMAGE=python:3.11-slim-bookworm has no digest"),
+        ("python@sha256:12", "17.0.17+10-1~deb12u1", "BASE_IMAGE=python@sha256:12 has no digest"),
+        ("python@sha256:" + "0" * 64, "", "OPENJDK= is no version"),
+        ("python@sha256:" + "0" * 64, "21.0.9+10-1", "OPENJDK=21.0.9+10-1 is no version"),
+    ],
+)
+def test_a_release_is_built_on_what_stays_the_same(base: str, openjdk: str, said: str) -> None:
+    told = {"PATH": os.environ["PATH"], "RELEASE": "1", "BASE_IMAGE": base, "OPENJDK": openjdk}
+
+    ended = subprocess.run([ROOT / ".ci" / "images", "--refuse"], env=told, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"market-spread: {said}")
+
+
+def test_a_release_with_pinned_parts_is_refused_only_for_what_is_not_committed() -> None:
+    pinned = {"BASE_IMAGE": "python@sha256:" + "0" * 64, "OPENJDK": "17.0.17+10-1~deb12u1", "RELEASE": "1"}
+    stub = {"PATH": os.environ["PATH"], "GIT_DIR": "/nowhere"}
+
+    clean = subprocess.run([ROOT / ".ci" / "images", "--refuse"], env=pinned | stub, capture_output=True, check=False)
+
+    assert (clean.returncode, clean.stderr) == (0, b"")
+
+
+def test_a_release_without_a_key_is_refused_before_anything_is_built(tmp_path: Path) -> None:
+    pinned = {"BASE_IMAGE": "python@sha256:" + "0" * 64, "OPENJDK": "17.0.17+10-1~deb12u1", "GIT_DIR": "/nowhere"}
+    told = {"PATH": os.environ["PATH"], "KEY": str(tmp_path / "key.pem"), **pinned}
+
+    ended = subprocess.run([ROOT / ".ci" / "release"], env=told, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"market-spread: KEY={tmp_path}/key.pem is no private key; make one with")
+
+
 def test_the_run_controllers_image_needs_no_spark_to_carry_out_a_run() -> None:
     of_deploy = "deploy.kubernetes.api, deploy.kubernetes.release, deploy.topics"
     modules = f"cli.main, session.execute, {of_deploy}, clients.probe"

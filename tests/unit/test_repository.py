@@ -331,19 +331,21 @@ def test_continuous_integration_keeps_how_long_each_test_took(name: str) -> None
     assert all(re.findall(r"--junitxml=\W?(\w+/\w+)/", script) == ["build/tests"] for script in scripts)
 
 
-def test_a_release_has_wheels_charts_and_images() -> None:
+def test_a_release_has_wheels_charts_and_images_and_says_what_they_are() -> None:
     (job,) = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yaml").read_text())["jobs"].values()
-    made = [
-        subprocess.run([*step["run"].split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-        for step in job["steps"]
-        if step.get("run", "").startswith("make ")
-    ]
-
-    wheels, charts, images = made
-    assert "--out-dir dist" in wheels
-    assert "--destination dist" in charts
-    assert images.strip() == "ARCHIVES=dist/images .ci/images"
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["make release"]
     assert [step["with"]["path"] for step in job["steps"] if "upload-artifact" in step.get("uses", "")] == ["dist"]
+    script = (ROOT / ".ci" / "release").read_text()
+    (targets,) = re.findall(r"^make --no-print-directory (.*)$", script, re.MULTILINE)
+    dry = subprocess.run(
+        ["make", "--dry-run", *targets.split()], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+
+    assert all(part in dry for part in ("--out-dir dist", "--destination dist", "supply sbom dist/sbom"))
+    assert "ARCHIVES=dist/images .ci/images" in dry
+    steps = ["images --refuse", "supply advisories", "rm -rf dist", "make --no", "supply attest dist", "verify dist"]
+    places = [script.index(step) for step in steps]
+    assert places == sorted(places)
 
 
 def test_unit_tests_are_in_folders_of_the_packages_that_they_test() -> None:

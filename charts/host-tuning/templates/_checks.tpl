@@ -3,6 +3,9 @@
 {{- $problems := list }}
 {{- $profile := .Values.profile }}
 {{- $problems = concat $problems (include "host-tuning.checks.sysctls" . | fromYamlArray) (include "host-tuning.checks.host" . | fromYamlArray) }}
+{{- if not .Values.image }}
+{{- $problems = append $problems "image=\"\" names no registry, and from a public one anyone could supply a tuner that runs as root; name the image, such as registry.example.com/team/market-spread/host-tuner:0.1.0" }}
+{{- end }}
 {{- range .Values.pools }}{{ else }}
 {{- $problems = append $problems "pools=[] tunes no node; name one at least, as node labels market-spread.io/pool do" }}
 {{- end }}

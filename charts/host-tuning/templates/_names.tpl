@@ -20,7 +20,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 
 {{- define "host-tuning.image" -}}
-{{ .Values.image | default (printf "market-spread/host-tuner:%s" .Chart.AppVersion) }}
+{{ .Values.image }}
 {{- end }}
 
 {{/* What every container of ours may: nothing but run. Its user is set beside it. */}}

@@ -33,8 +33,7 @@ labels:
 {{- define "market-spread.image" -}}
 {{- $images := .root.Values.images }}
 {{- $given := index $images .key }}
-{{- $registry := empty $images.registry | ternary "" (printf "%s/" $images.registry) }}
-{{- $given | default (printf "%smarket-spread/%s:%s" $registry .image ($images.tag | default .root.Chart.AppVersion)) }}
+{{- $given | default (printf "%s/market-spread/%s:%s" $images.registry .image ($images.tag | default .root.Chart.AppVersion)) }}
 {{- end }}
 
 {{/* Reference of the image of driver and executors. */}}

@@ -171,6 +171,19 @@
 {{- if eq .Values.images.tag "latest" }}
 - "images.tag=latest is another image tomorrow; name a version"
 {{- end }}
+{{- /* A container runtime takes a first part without a dot or a port for a name in a public registry. */}}
+{{- $registry := .Values.images.registry }}
+{{- if not (regexMatch "^(localhost|[^/]*[.:][^/]*)(/|$)" $registry) }}
+{{- $unnamed := list }}
+{{- range $name := list "sender" "receiver" "metricsAggregator" "runController" "spark" }}
+{{- if not (or (index $.Values.images $name) (and (eq $name "spark") $.Values.job.pipeline.image)) }}
+{{- $unnamed = append $unnamed $name }}
+{{- end }}
+{{- end }}
+{{- if $unnamed }}
+- {{ printf "images.registry=%q names no registry, and in a public one anyone could supply our images; use the one that they were pushed to, such as registry.example.com/team, or localhost for images that were loaded onto the nodes" $registry | quote }}
+{{- end }}
+{{- end }}
 {{- range $name := list "sender" "receiver" "metricsAggregator" "spark" "runController" "kafka" }}
 {{- $image := index $.Values.images $name | default "" }}
 {{- if hasSuffix ":latest" $image }}

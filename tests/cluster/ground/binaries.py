@@ -59,10 +59,11 @@ HELM = Program(
 KUBECONFORM = Program("kubeconform", "v0.8.0", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform")
 # EKS's own, which makes the kubelet's configuration of what user data says; it has no releases, so a commit is named.
 NODEADM = Program("nodeadm", "89ce6578d960", "nodeadm", "github.com/awslabs/amazon-eks-ami/nodeadm/cmd/nodeadm")
+REGISTRY = Program("registry", "v0.22.1", "registry", "github.com/google/go-containerregistry/cmd/registry")
 PAUSE = Program("pause", "1", "", str(PAUSE_SOURCE))
 
 CLUSTER = (KUBECTL, KUBELET, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, PROXY, COREDNS, PAUSE)
-ALL = (*CLUSTER, HELM, KUBECONFORM, NODEADM)
+ALL = (*CLUSTER, HELM, KUBECONFORM, NODEADM, REGISTRY)
 
 
 def build_missing(programs: tuple[Program, ...] = ALL) -> None:

@@ -38,7 +38,7 @@ def smallest(seed: int, wrong: Wrong | None = None) -> Outcome:
 
 def seeds_to_find(bug: Bug, most: int = SEEDS_TO_FIND) -> int | None:
     """After how many seeds a planted bug is found; None if it is not."""
-    return next((seed + 1 for seed in range(most) if tried(seed, bug.wrong).problems), None)
+    return next((seed + 1 for seed in range(most) if bug.is_told(tried(seed, bug.wrong).problems)), None)
 
 
 def main() -> int:

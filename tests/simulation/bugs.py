@@ -1,6 +1,6 @@
 """Ten planted bugs: each is found, by a problem that a right world does not have, within a few seeds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
@@ -17,11 +17,16 @@ from tests.simulation.run import Simulation, Wrong
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A planted bug. sentence: what is wrong."""
+    """A planted bug. sentence: what is wrong; told: what a problem must say, so that it is found for what it is."""
 
     name: str
     sentence: str
+    told: str
     wrong: Wrong
+
+    def is_told(self, problems: Iterable[str]) -> bool:
+        """Whether a problem says what is wrong."""
+        return any(self.told in problem for problem in problems)
 
 
 def _patched(of: Any, what: str, wrong: Callable[[Any], Any]) -> Callable[[Simulation], list[Any]]:
@@ -93,7 +98,8 @@ def skipping(simulation: Simulation, kept: list[Checkpoint]) -> Checkpoint:
 
 
 def _one_batch_back(simulation: Simulation, kept: list[Checkpoint]) -> Checkpoint:
-    return kept[-2] if len(kept) > 1 else kept[-1]
+    """The newest offsets with the state of the batch before."""
+    return replace(kept[-1], quotes=kept[-2].quotes) if len(kept) > 1 else kept[-1]
 
 
 def _forgets(right: Any) -> Any:
@@ -126,35 +132,61 @@ BUGS = (
     Bug(
         "forgets_dedup",
         "the aggregator merges a push that comes again",
+        "written down more than once",
         Wrong(patches=_patched(Store, "_take", _taken_again)),
     ),
     Bug(
         "acknowledges_before_writing",
         "the aggregator acknowledges pushes before they are written down",
+        "were acknowledged and are not written",
         Wrong(patches=_written_later),
     ),
     Bug(
         "position_from_memory",
         "the receiver goes on from what it had read, not from its ledger",
+        "are not in the ledger",
         Wrong(patches=_from_memory),
     ),
     Bug(
         "no_loss_after_restart",
         "the oracle sees no loss after a restart, and the job skips a record then",
+        "and the run passed",
         Wrong(checkpoint=skipping, patches=_patched(running, "judge", _no_loss_after_restart)),
     ),
     Bug(
         "drops_on_reset",
         "the pusher forgets what was on its way when a stream ends",
+        "are not written down, and 0 were dropped",
         Wrong(patches=_patched(PushDelivery, "_lost", _forgets)),
     ),
-    Bug("broker_loses", "the broker loses what it has acknowledged and not flushed", Wrong(durable=False)),
-    Bug("one_batch_back", "the job goes on from the checkpoint before the newest", Wrong(checkpoint=_one_batch_back)),
-    Bug("stale_quote", "orders of some symbols are judged by the quote before the newest", Wrong(judged_by=_stale)),
-    Bug("two_drivers", "a job that is taken for dead works on beside the next one", Wrong(second_driver=True)),
+    Bug(
+        "broker_loses",
+        "the broker loses what it has acknowledged and not flushed",
+        "messages are not in",
+        Wrong(durable=False),
+    ),
+    Bug(
+        "one_batch_back",
+        "the job goes on with newest offsets and the state of a batch before",
+        "the run failed: ",
+        Wrong(checkpoint=_one_batch_back),
+    ),
+    Bug(
+        "stale_quote",
+        "orders of some symbols are judged by the quote before the newest",
+        "stale",
+        Wrong(judged_by=_stale),
+    ),
+    Bug(
+        "two_drivers",
+        "a job that is taken for dead works on beside the next one",
+        "twice without a restart",
+        Wrong(second_driver=True),
+    ),
     Bug(
         "sender_skips",
         "the sender leaves out the frame after one that had to be sent again",
+        "messages are not in",
         Wrong(patches=_patched(Publisher, "_send", _skips_after_error)),
     ),
 )

@@ -33,9 +33,7 @@ def power_cut(folder: Path, random: Random) -> list[str]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         size = path.stat().st_size
         # Mostly the newest pages, sometimes all.
-        kept = (
-            size if not size else random.choice((0, random.randrange(size), size - min(size, random.randrange(4096))))
-        )
+        kept = random.choice((0, random.randrange(size + 1), size - min(size, random.randrange(4096))))
         os.truncate(path, kept)
         said.append(f"{path.name}: {kept} of {size} bytes")
     return said

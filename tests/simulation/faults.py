@@ -6,8 +6,8 @@ from random import Random
 
 from tests.simulation.world import MS, S
 
-# When a fault begins, after the start of the run: its loads and its drain are over after some 12 s.
-_FROM_NS, _TO_NS = 1 * S, 11 * S
+# When a fault begins, after the start of the run: its loads and its drain are over after some 8 s.
+FROM_NS, TO_NS = 1 * S, 9 * S
 _FAULTS_MAX = 5
 _PROCESSES = ("receiver", "job", "aggregator")
 _PUSHING = ("sender", "receiver", "job")
@@ -29,7 +29,7 @@ class Fault:
 
 
 # How often each kind comes, its targets, and how long it can last at most.
-_KINDS: tuple[tuple[str, int, tuple[str, ...], int], ...] = (
+KINDS: tuple[tuple[str, int, tuple[str, ...], int], ...] = (
     ("kill", 5, _PROCESSES, 2 * S),
     ("tear", 3, ("receiver", "aggregator"), 2 * S),
     ("power_cut", 2, ("receiver",), 2 * S),
@@ -39,21 +39,21 @@ _KINDS: tuple[tuple[str, int, tuple[str, ...], int], ...] = (
     ("reset", 3, _PUSHING, 0),
     ("swallow", 1, _PUSHING, 0),
     ("twice", 2, ("network",), 3 * S),
-    ("cut", 2, _PUSHING, 8 * S),
+    ("cut", 2, _PUSHING, 4 * S),
 )
 
 
 def drawn(random: Random) -> tuple[Fault, ...]:
     """The faults of a seed, in order of time."""
-    weights = [kind[1] for kind in _KINDS]
+    weights = [kind[1] for kind in KINDS]
     faults = []
     for _ in range(random.randrange(1, _FAULTS_MAX + 1)):
-        ((kind, _, targets, most_ns),) = random.choices(_KINDS, weights)
+        ((kind, _, targets, most_ns),) = random.choices(KINDS, weights)
         length_ns = random.randrange(50 * MS, most_ns) // MS * MS if most_ns else 0
-        at_ns = random.randrange(_FROM_NS, _TO_NS) // MS * MS
+        at_ns = random.randrange(FROM_NS, TO_NS) // MS * MS
         faults.append(Fault(at_ns, kind, random.choice(targets), length_ns, round(random.random(), 3)))
     if random.random() < _SENDER_DIES_SHARE:
-        faults.append(Fault(random.randrange(_FROM_NS, _TO_NS) // MS * MS, "kill", "sender", 1 * S))
+        faults.append(Fault(random.randrange(FROM_NS, TO_NS) // MS * MS, "kill", "sender", 1 * S))
     return tuple(sorted(faults))
 
 

@@ -1,4 +1,4 @@
-"""A simulated job: Market Spread's rule in plain Python, with state, batches, a checkpoint, and replay after a crash."""
+"""A simulated job: Market Spread's rule in plain Python, with state, batches, and replay from a checkpoint."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -107,7 +107,7 @@ class Job:
             world.sleep(20 * MS)
             self._commit(offsets, quotes, begun_ns, messages)
 
-    def Status(self, request: JobStatusRequest, context: object) -> JobStatusResponse:
+    def Status(self, request: JobStatusRequest, context: object) -> JobStatusResponse:  # noqa: N802
         used_us = (self._world.now_ns - self._begun_ns) // 10_000
         return JobStatusResponse(
             phase=Phase.PHASE_RUNNING if self._batches else Phase.PHASE_STARTING,
@@ -124,7 +124,7 @@ class Job:
             counted_cpu_us=used_us,
         )
 
-    def Drain(self, request: DrainJobRequest, context: object) -> DrainJobResponse:
+    def Drain(self, request: DrainJobRequest, context: object) -> DrainJobResponse:  # noqa: N802
         until = {(each.topic, each.partition): each.offset for each in request.until}
         self._draining += 1
         try:

@@ -16,12 +16,12 @@ _AWAY_S = 10.0
 _Unsent = tuple[bytes, bytes | None, Headers, Done]
 
 
-class DeliveryTimeout(Exception):
+class DeliveryError(Exception):
     """A record was not acknowledged in time."""
 
 
 class Broker:
-    """Partitions as lists of records. durable: what it has acknowledged outlives its crash; else what it has flushed."""
+    """Partitions as lists of records. durable: what was acknowledged outlives a crash; else only what was flushed."""
 
     def __init__(self, world: World, topics: Mapping[str, int]) -> None:
         self.durable = True
@@ -140,7 +140,7 @@ class Producing:
         self._world.wait_until(lambda: not self.pending, round(timeout_s * S))
         for place in list(self._queues):
             for *_, done in [*self._under_way.pop(place, ()), *self._queues.pop(place)]:
-                done(-1, DeliveryTimeout("the producer was closed"))
+                done(-1, DeliveryError("the producer was closed"))
 
     def _next(self, place: Partition) -> None:
         queue = self._queues[place]
@@ -158,7 +158,7 @@ class Producing:
         if world.now_ns - since_ns > DELIVERY_TIMEOUT_S * S:
             del self._under_way[place]
             for *_, done in batch:
-                done(-1, DeliveryTimeout(f"not acknowledged within {DELIVERY_TIMEOUT_S:g} s"))
+                done(-1, DeliveryError(f"not acknowledged within {DELIVERY_TIMEOUT_S:g} s"))
             return
         answered = False
 
@@ -211,10 +211,9 @@ class Consuming:
         found = {}
         for place, at in positions.items():
             log = logs[place]
-            if at > len(log):  # auto_offset_reset is `earliest`
-                at = 0
-            if at < len(log):
-                found[place] = log[at:]
+            begin = at if at <= len(log) else 0  # auto_offset_reset is `earliest`
+            if begin < len(log):
+                found[place] = log[begin:]
             positions[place] = len(log)
         return found
 

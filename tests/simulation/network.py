@@ -10,7 +10,7 @@ from market_spread.common.errors import MarketSpreadError, UnavailableError, Usa
 from market_spread.common.grpc.calls import status_of
 from market_spread.common.telemetry.pusher import StreamEndedError
 from market_spread.v1.metrics_pb2 import PushRequest, PushResponse
-from tests.simulation.world import MS, Killed, Process, S, World
+from tests.simulation.world import MS, Process, S, World
 
 # What the sender of a push, its start and its number within it say: which push it is.
 PushId = tuple[str, int, int]
@@ -188,6 +188,3 @@ class Stream:
         if self._owner.alive and not response.refusal:
             self._network.acknowledged[push.source, push.epoch_unix_ns, push.sequence] = None
         self._answers.append(response)
-
-
-__all__ = ["CallFailed", "Killed", "Network", "PushId", "Stream", "Stub"]

@@ -1,8 +1,9 @@
 """A run in a simulated world: the product's own controller, sender, receiver, pushes and aggregator, and its faults."""
 
+import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -15,7 +16,7 @@ from unittest.mock import patch
 from market_spread.common.documents import write_all
 from market_spread.common.errors import RunVoidError
 from market_spread.common.kafka.client import KafkaBroker
-from market_spread.common.load.source import find_source
+from market_spread.common.load.source import AnyLoad, Block, Load, LoadSource, find_source
 from market_spread.common.telemetry import pusher as pushing
 from market_spread.common.telemetry.metrics import JOB_MESSAGES
 from market_spread.common.telemetry.pusher import Pusher
@@ -23,9 +24,12 @@ from market_spread.common.telemetry.recorder import Recorder
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.clients import services as calling
 from market_spread.controller.clients.services import Addresses
+from market_spread.controller.plan import plan as planning
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.controller.session import run as running
+from market_spread.loadgen.market import generator as generating
+from market_spread.loadgen.market.symbols import universe
 from market_spread.metrics_aggregator.__main__ import _restore
 from market_spread.metrics_aggregator.model import run_files
 from market_spread.metrics_aggregator.model.run_files import RunFiles
@@ -40,7 +44,7 @@ from market_spread.sender.service import SenderService
 from market_spread.v1.control_pb2 import StartReceivingRequest
 from market_spread.v1.metrics_pb2 import PushRequest
 from tests.simulation.disk import Disk, power_cut
-from tests.simulation.faults import Fault
+from tests.simulation.faults import TO_NS, Fault
 from tests.simulation.job import Checkpoint, Checkpoints, Job, Quote, newest
 from tests.simulation.kafka import Broker
 from tests.simulation.network import Network, PushId, Stub
@@ -61,9 +65,11 @@ from tests.simulation.world import (
 from tests.support.paths import QUICK
 
 RUN_ID = "simulated"
+# After the last fault: a stream is given up after 5 s of silence, and what it held goes over the next one.
+_TO_CALM_NS = 8 * S
 PARTITIONS = 2
 TOPICS = ("nbbo", "orders", "alerts", "decisions", "invalid")
-_SECONDS, _PER_S = 4, 240
+_SECONDS, _PER_S = 3, 200
 
 
 @cache
@@ -75,7 +81,8 @@ def plan() -> RunPlan:
             decisions="all",
             market={"partitions": PARTITIONS, "probes_per_s": 60},
             job={"batch_s": 5.0},
-            frames={"linger_ms": 100.0},
+            frames={"linger_ms": 200.0},
+            limits={"late_ms": 5_000.0, "stall_ms": 10_000.0},
             warm_up={"duration_s": 1.0, "settle_s": 0.0},
         )
     )
@@ -120,10 +127,12 @@ class Simulation:
     jobs: int = 0
     stopped: bool = False
     forgotten: list[Process] = field(default_factory=list)
+    sources: "Sources" = field(init=False)
 
     def __post_init__(self) -> None:
         self.world = World(self.seed)
         self.clock = VirtualClock(self.world)
+        self.sources = Sources()
         self.broker = Broker(self.world, dict.fromkeys(TOPICS, PARTITIONS))
         self.broker.durable = self.wrong.durable
         self.network = Network(self.world)
@@ -144,7 +153,7 @@ class Simulation:
         self.network.twice = self.broker.acknowledgements_lost = 0.0
         self.network.swallowed.clear()
         self.disk.torn.clear()
-        end_ns = world.now_ns + 12 * S
+        end_ns = max(world.now_ns, START_UNIX_NS + TO_NS) + _TO_CALM_NS
         world.run(lambda: world.now_ns >= end_ns)
         self.stopped = True
         stops = [world.spawn(world.processes[name], pusher.stop) for name, pusher in self.pushers.items()]
@@ -216,7 +225,7 @@ class Simulation:
     def _send(self, process: Process) -> None:
         recorder = self._recorder("sender")
         process.service = SenderService(
-            broker=cast(KafkaBroker, self.broker), recorder=recorder, clock=self.clock, find_source=_find_source
+            broker=cast(KafkaBroker, self.broker), recorder=recorder, clock=self.clock, find_source=self.sources.find
         )
         self._push("sender", recorder)
 
@@ -345,7 +354,44 @@ class _Witnessed(Recorder):
         return pushes
 
 
-_find_source = cache(find_source)
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A load whose messages are made once: sender, controller and judge ask for the same ones."""
+
+    load: Load
+    made: list[Block]
+
+    @property
+    def messages(self) -> int:
+        return self.load.messages
+
+    def messages_due(self, unix_ns: int) -> int:
+        return self.load.messages_due(unix_ns)
+
+    def blocks(self) -> Iterator[Block]:
+        if not self.made:
+            self.made.extend(self.load.blocks())
+        return iter(self.made)
+
+
+class Sources:
+    """In place of `find_source`, for one run."""
+
+    def __init__(self) -> None:
+        self._loads: dict[tuple[str, int], _Made] = {}
+
+    def find(self, name: str) -> LoadSource:
+        def source(parameters: Mapping[str, object], start_unix_ns: int) -> AnyLoad:
+            key = json.dumps(parameters, sort_keys=True), start_unix_ns
+            if key not in self._loads:
+                self._loads[key] = _Made(cast(Load, _installed(name)(parameters, start_unix_ns)), [])
+            return self._loads[key]
+
+        return source
+
+
+_installed = cache(find_source)
+_universe = cache(universe)
 
 
 class _NoWatch:
@@ -387,6 +433,8 @@ def simulated(seed: int, faults: tuple[Fault, ...], wrong: Wrong) -> Iterator[Si
         replaced: list[tuple[Any, str, Any]] = [
             *((module, "threading", threads) for module in (publisher, counts, receiving, pushing)),
             (framing, "ThreadPoolExecutor", AtOnce),
+            (planning, "find_source", it.sources.find),
+            (generating, "universe", _universe),
             (receiving._Drain, "result", lambda drain, timeout: wait_for(world, drain, timeout).result(0)),
             (calling, "channel_to", stub),
             *((calling, name, lambda stub: stub) for name in ("SenderStub", "ReceiverStub", "JobStub")),

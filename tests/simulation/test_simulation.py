@@ -6,8 +6,14 @@ import sys
 
 import pytest
 
+from market_spread.controller.analysis.evidence import Verdict
 from tests.simulation.__main__ import SEEDS_TO_FIND, faults_of, seeds_to_find, smallest, tried
-from tests.simulation.bugs import BUGS, Bug, named
+from tests.simulation.bugs import BUGS, Bug, named, skipping
+from tests.simulation.faults import KINDS
+from tests.simulation.kafka import Broker
+from tests.simulation.run import Wrong
+from tests.simulation.verdict import outcome
+from tests.simulation.world import World
 from tests.support.paths import ROOT
 
 SEEDS, AT_ONCE = 200, 20
@@ -23,6 +29,49 @@ def test_faults_alone_make_nothing_wrong(start: int) -> None:
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_planted_bug_is_found(bug: Bug) -> None:
     assert seeds_to_find(bug) is not None, f"{bug.sentence}: not found within {SEEDS_TO_FIND} seeds"
+
+
+def test_run_that_lost_something_is_failed_and_a_judge_that_sees_no_loss_is_found() -> None:
+    bug = named("no_loss_after_restart")
+    seed = (seeds_to_find(bug) or 0) - 1
+
+    blind, seeing = tried(seed, bug.wrong), tried(seed, Wrong(checkpoint=skipping))
+
+    assert blind.verdict is Verdict.PASSED
+    assert seeing.verdict is Verdict.FAILED
+    assert "have no decision" in seeing.problems[0]
+
+
+def test_each_kind_of_fault_is_drawn_for_each_of_its_targets() -> None:
+    drawn = {(fault.kind, fault.target) for seed in range(SEEDS) for fault in faults_of(seed)}
+
+    assert drawn >= {(kind, target) for kind, _, targets, _ in KINDS for target in targets}
+    assert ("kill", "sender") in drawn
+
+
+def test_most_runs_pass_under_faults() -> None:
+    """A world in which all is void would find nothing."""
+    verdicts = [tried(seed).verdict for seed in range(AT_ONCE)]
+
+    assert verdicts.count(Verdict.PASSED) >= AT_ONCE // 2
+
+
+def test_nothing_breaks_where_nothing_is_to_break() -> None:
+    found = outcome(0, ())
+
+    assert (found.verdict, found.problems) == (Verdict.PASSED, ())
+    assert not [line for line in found.history if "dies" in line or "again" in line]
+
+
+def test_broker_appends_once_what_comes_twice_or_late() -> None:
+    broker = Broker(World(0), {"orders": 1})
+    heard: list[tuple[int, Exception | None]] = []
+    batches = [[(value, None, (), lambda *said: heard.append(said))] for value in (b"a", b"b")]
+
+    offsets = [broker.append(1, number, ("orders", 0), batches[number]) for number in (0, 0, 1, 0)]
+
+    assert offsets == [0, 0, 1, 1], "of a batch before the newest the producer does not listen any more"
+    assert [record.value for record in broker.logs["orders", 0]] == [b"a", b"b"]
 
 
 def test_seed_says_the_same_to_the_byte_whatever_hashes_are() -> None:

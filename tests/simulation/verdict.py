@@ -91,7 +91,7 @@ def _of_verdict(it: Simulation, observed: Observed, concluded: Conclusion) -> It
 
 def _lost(it: Simulation, observed: Observed) -> Iterator[str]:
     """What is truly lost of a run's orders, by the input alone."""
-    due = set(_input(it, observed)["orders"])
+    due = set(_input(observed)["orders"])
     decided = decode_ledger(observed.decisions_ledger, DECISION).rows
     known = Counter(int(row.tobytes()[1:11]) for row in decided)
     if missing := [order_id for order_id in due if not known[order_id]]:
@@ -104,7 +104,7 @@ def _lost(it: Simulation, observed: Observed) -> Iterator[str]:
         yield f"{len(unknown)} decisions are on orders that were never sent, and the run passed"
 
 
-def _input(it: Simulation, observed: Observed) -> dict[str, list[int]]:
+def _input(observed: Observed) -> dict[str, list[int]]:
     """Order ids and quote sequences of the loads that were begun."""
     found: dict[str, list[int]] = {"orders": [], "quotes": []}
     for phase, load in plan().opened(observed.starts_unix_ns).items():
@@ -124,7 +124,7 @@ def _of_topics(it: Simulation) -> Iterator[str]:
         if twice := sum(count > 1 for count in counts.values()):
             yield f"{twice} messages stand in {topic} more than once"
     if not it.environment.sender_restarts and it.world.processes["sender"].service is not None:
-        due = _input(it, observed)
+        due = _input(observed)
         for topic, numbers in (("orders", due["orders"]), ("nbbo", due["quotes"])):
             if missing := sum(number not in sent[topic] for number in numbers):
                 yield f"{missing} messages are not in {topic}"

@@ -27,7 +27,7 @@ class Killed(BaseException):
     """The process is dead: whatever its threads were about to do, they do no more."""
 
 
-class Stuck(Exception):
+class StuckError(Exception):
     """Nothing more can happen, or it takes far too long, and who was waited for has not ended."""
 
 
@@ -149,11 +149,11 @@ class World:
         return waiter.happened
 
     def run(self, until: Callable[[], object]) -> None:
-        """Have everything happen in order of time, until it is so. Stuck if it never is."""
+        """Have everything happen in order of time, until it is so. StuckError if it never is."""
         end_ns = self.now_ns + _LONGEST_NS
         while not until():
             if not self._due or self.now_ns > end_ns:
-                raise Stuck(f"at {(self.now_ns - START_UNIX_NS) / 1e9:.1f} s nothing more can happen")
+                raise StuckError(f"at {(self.now_ns - START_UNIX_NS) / 1e9:.1f} s nothing more can happen")
             self.now_ns, _, action = heappop(self._due)
             self.events += 1
             action()

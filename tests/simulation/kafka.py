@@ -90,22 +90,23 @@ class Broker:
     # What a process has of it.
 
     def producer(self, topics: Iterable[str] = ()) -> "Producing":
-        self._reached()
+        self.reached()
         return Producing(self, self.world.process)
 
     def consumer(self) -> "Consuming":
-        self._reached()
+        self.reached()
         return Consuming(self)
 
     def partition_counts(self, topics: Sequence[str]) -> dict[str, int]:
-        self._reached()
+        self.reached()
         return {topic: self._topics[topic] for topic in topics}
 
     def end_offsets(self, topics: Sequence[str], *, committed: bool = False) -> dict[Partition, int]:
-        self._reached()
+        self.reached()
         return {place: len(log) for place, log in self.logs.items() if place[0] in topics}
 
-    def _reached(self) -> None:
+    def reached(self) -> None:
+        """Wait for its answer. BrokerAwayError if there is none."""
         if not self.world.wait_until(lambda: not self.silent, round(_AWAY_S * S)):
             raise BrokerAwayError("the broker does not answer")
         self.world.sleep(2 * self.delay_ns())
@@ -221,8 +222,7 @@ class Consuming:
         return self._positions[partition]
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        if self._broker.silent:
-            raise BrokerAwayError("the broker does not answer")
+        self._broker.reached()
         return {place: len(self._broker.logs[place]) for place in partitions}
 
     def close(self) -> None:

@@ -65,6 +65,8 @@ from tests.simulation.world import (
 from tests.support.paths import QUICK
 
 RUN_ID = "simulated"
+# So few that a process that cannot reach the aggregator for some seconds drops pushes.
+_PENDING_MAX = 3
 # After the last fault: a stream is given up after 5 s of silence, and what it held goes over the next one.
 _TO_CALM_NS = 8 * S
 PARTITIONS = 2
@@ -158,10 +160,13 @@ class Simulation:
         self.stopped = True
         stops = [world.spawn(world.processes[name], pusher.stop) for name, pusher in self.pushers.items()]
         world.run(lambda: all(stop.done for stop in stops))
+        for name, pusher in self.pushers.items():
+            if dropped := pusher.delivery.dropped:
+                world.note(name, f"has dropped {dropped} pushes")
         self.store = world.processes["aggregator"].service
         self.living = {(push_id[0], push_id[1]) for each in self.recorders.values() for push_id in each.own}
         for process in [*world.processes.values(), *self.forgotten]:
-            world.kill(process)
+            world.kill(process, "")
         world.after(1, lambda: None)
         world.run(lambda: not any(process.tasks for process in world.processes.values()))
 
@@ -216,7 +221,7 @@ class Simulation:
             recorder,
             "aggregator",
             clock=self.clock,
-            pending_max=6,
+            pending_max=_PENDING_MAX,
             open_stream=partial(cast(Any, self.network.open), name),
         )
         self.pushers[name] = pusher

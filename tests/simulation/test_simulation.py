@@ -1,6 +1,7 @@
 """Seeded worlds: with faults alone nothing is wrong, each planted bug is found, and a seed always says the same."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -9,11 +10,11 @@ import pytest
 from market_spread.controller.analysis.evidence import Verdict
 from tests.simulation.__main__ import SEEDS_TO_FIND, faults_of, seeds_to_find, smallest, tried
 from tests.simulation.bugs import BUGS, Bug, named, skipping
-from tests.simulation.faults import KINDS
+from tests.simulation.faults import KINDS, Fault
 from tests.simulation.kafka import Broker
 from tests.simulation.run import Wrong
 from tests.simulation.verdict import outcome
-from tests.simulation.world import World
+from tests.simulation.world import MS, S, World
 from tests.support.paths import ROOT
 
 SEEDS, AT_ONCE = 200, 20
@@ -32,14 +33,14 @@ def test_planted_bug_is_found(bug: Bug) -> None:
 
 
 def test_run_that_lost_something_is_failed_and_a_judge_that_sees_no_loss_is_found() -> None:
-    bug = named("no_loss_after_restart")
-    seed = (seeds_to_find(bug) or 0) - 1
+    faults = (Fault(4500 * MS, "kill", "job"),)
 
-    blind, seeing = tried(seed, bug.wrong), tried(seed, Wrong(checkpoint=skipping))
+    blind = outcome(0, faults, named("no_loss_after_restart").wrong)
+    seeing = outcome(0, faults, Wrong(checkpoint=skipping))
 
-    assert blind.verdict is Verdict.PASSED
-    assert seeing.verdict is Verdict.FAILED
-    assert "have no decision" in seeing.problems[0]
+    assert (blind.verdict, seeing.verdict) == (Verdict.PASSED, Verdict.FAILED)
+    assert "orders have no decision" in blind.problems[0]
+    assert "orders have no decision" in seeing.problems[0]
 
 
 def test_each_kind_of_fault_is_drawn_for_each_of_its_targets() -> None:
@@ -63,6 +64,13 @@ def test_nothing_breaks_where_nothing_is_to_break() -> None:
     assert not [line for line in found.history if "dies" in line or "again" in line]
 
 
+def test_pushes_that_are_dropped_are_counted_and_nothing_else_is_missing() -> None:
+    found = outcome(0, (Fault(2 * S, "cut", "receiver", 4 * S),))
+
+    assert found.problems == ()
+    assert any(re.search(r"receiver +has dropped [1-9]", line) for line in found.history)
+
+
 def test_broker_appends_once_what_comes_twice_or_late() -> None:
     broker = Broker(World(0), {"orders": 1})
     heard: list[tuple[int, Exception | None]] = []
@@ -72,6 +80,14 @@ def test_broker_appends_once_what_comes_twice_or_late() -> None:
 
     assert offsets == [0, 0, 1, 1], "of a batch before the newest the producer does not listen any more"
     assert [record.value for record in broker.logs["orders", 0]] == [b"a", b"b"]
+
+
+def test_page_has_every_planted_bug_and_after_how_many_seeds_it_is_found() -> None:
+    page = (ROOT / "docs" / "simulation.md").read_text()
+
+    table = page.partition("<!-- bugs -->")[2].partition("<!-- /bugs -->")[0]
+
+    assert re.findall(r"^\| (.*) \| \d+ \|$", table, re.MULTILINE) == [bug.sentence for bug in BUGS]
 
 
 def test_seed_says_the_same_to_the_byte_whatever_hashes_are() -> None:

@@ -166,12 +166,13 @@ class World:
         self.spawn(process, lambda: main(process))
         return process
 
-    def kill(self, process: Process) -> None:
+    def kill(self, process: Process, said: str = "is killed") -> None:
         """End a process at once, wherever its threads are; one that runs now ends with its next step."""
         if not process.alive:
             return
         process.alive = False
-        self.note(process.name, "is killed")
+        if said:
+            self.note(process.name, said)
         self.at(self.now_ns, lambda: self._bury(process))
 
     def die(self) -> None:

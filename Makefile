@@ -11,7 +11,7 @@ RUNNING := .venv/running
 LEFT_OUT ?= promtool or statistical
 PYPROJECTS := $(addsuffix /pyproject.toml,$(OURS)) .ci/setup
 
-.PHONY: help setup run test test-full check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster test-cluster-full wheels charts advisories sbom release publish mutants docs vendor bench bench-features bench-metrics bench-peers clean
+.PHONY: help setup run test test-full check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster test-cluster-full wheels charts advisories sbom release publish mutants simulate docs vendor bench bench-features bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -110,6 +110,10 @@ test-full: $(READY)  ## The same with those marked full, as every night
 
 mutants: $(READY)  ## Judge wrong systems and right ones, also on real Kafka and Spark, and write the numbers into the README
 	@JDK_JAVA_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/python -m tests.mutants --real --write
+
+simulate: $(READY)  ## Try SEEDS simulated runs from START on, with faults, and say after how many each planted bug is found
+	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),1000) --start $(or $(START),0)
+	@$(BIN)/python -m tests.simulation --bugs
 
 format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true

@@ -6,8 +6,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from market_spread.common.documents import write_all
+from pydantic import Field, TypeAdapter
+
+from market_spread.common.documents import json_object, write_all
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.wire.codec import RECEIPT, LedgerColumns, decode_ledger
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
@@ -26,8 +29,8 @@ class InvalidLine:
     `unreadable_alert`, `unreadable_decision`, a record of these topics that is none (the beginning of its text, all).
     """
 
-    partition: int
-    offset: int
+    partition: Annotated[int, Field(ge=0, lt=2**31)]
+    offset: Annotated[int, Field(ge=0, lt=2**63 - 1)]
     received_us: int
     invalid: dict[str, object] | None = None
     unreadable_invalid: str | None = None
@@ -104,9 +107,11 @@ class Ledger:
         complete = data[: data.rfind(b"\n") + 1]
         os.ftruncate(self._files[INVALID], len(complete))
         try:
-            return [InvalidLine(**json.loads(line)) for line in complete.splitlines()]
-        except (ValueError, TypeError) as error:
-            raise UsageError(f"the ledger {path} has a damaged line ({error}); repeat the run") from error
+            return TypeAdapter(list[InvalidLine]).validate_python(list(map(json_object, complete.splitlines())))
+        except ValueError as error:
+            raise UsageError(
+                f"the ledger {path} has a damaged line ({str(error).splitlines()[0]}); repeat the run"
+            ) from error
 
 
 def ledger_path(folder: Path, run_id: str, name: str) -> Path:

@@ -24,8 +24,7 @@ from market_spread.v1.control_pb2 import PartitionOffset
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 DEADLINE_S = 5.0
 # Each call that goes on has a thread. Those of one method, however long they wait, leave threads to the others.
-_THREADS, _EACH_MAX = 32, 6
-_CALLS_MAX, _CALLS_MAX_AIO = 64, 1_000
+_THREADS, _EACH_MAX, _CALLS_MAX = 32, 6, 64
 _ANSWER_S = 0.2
 MESSAGE_OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
@@ -250,9 +249,7 @@ class AioServer:
     """The twin of `Server`, of coroutine methods, for a process that lives in one asyncio loop: made inside it."""
 
     def __init__(self, address: str, register: Callable[[grpc.aio.Server], str]) -> None:
-        self._server = grpc.aio.server(
-            interceptors=(_ErrorsAsStatusAio(),), options=SERVER_OPTIONS, maximum_concurrent_rpcs=_CALLS_MAX_AIO
-        )
+        self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(),), options=SERVER_OPTIONS)
         self._health = health.aio.HealthServicer()
         self._services = complete(self._server, register(self._server), self._health)
         self.port = bound_port(self._server, address)

@@ -11,7 +11,7 @@ RUNNING := .venv/running
 LEFT_OUT ?= promtool or statistical
 PYPROJECTS := $(addsuffix /pyproject.toml,$(OURS)) .ci/setup
 
-.PHONY: help setup run test check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster wheels charts mutants docs vendor bench bench-features bench-metrics bench-peers clean
+.PHONY: help setup run test check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster wheels charts mutants docs vendor fuzz bench bench-features bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -92,6 +92,9 @@ test: $(READY)  ## All tests: what check does, then those with a real browser, K
 
 mutants: $(READY)  ## Judge wrong systems and right ones, also on real Kafka and Spark, and write the numbers into the README
 	@JDK_JAVA_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/python -m tests.mutants --real --write
+
+fuzz: $(READY)  ## Try inputs of strangers on every reader; FUZZ="--inputs 10000000 --seed 1" or "--minutes 30" says how many
+	@$(BIN)/python -m tests.fuzz $(or $(FUZZ),--inputs 10000000)
 
 format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true

@@ -128,7 +128,12 @@ def _documents(scratch: Path) -> list[Target]:
     )  # fmt: skip
     observation.write(folder, observed, {"target": "local"})
     Place("session", 1, "a").write(folder.path)
-    parts = {"cpu": {"model": "x"}, "kernel": {"release": "6"}, "memory": {"total_kb": 1}, "limits": {"affinity": 2}}
+    parts: dict[str, dict[str, Any]] = {
+        "cpu": {"model": "x"},
+        "kernel": {"release": "6"},
+        "memory": {"total_kb": 1},
+        "limits": {"affinity": 2},
+    }
     test = SelfTestRecord(
         at="2026-01-01T00:00:00+00:00", rate_per_s=20_000, code={}, packages={}, machine=parts,
         looked=(Looked(rate_per_s=20_000, verdict="passed", error_ns=5, floor_ns={"p50": 1, "p99": 2}),),

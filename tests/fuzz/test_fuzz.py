@@ -13,6 +13,7 @@ import pytest
 from market_spread.common.hdr import codec
 from market_spread.metrics_aggregator.http import archive
 from market_spread.metrics_aggregator.model import hlog
+from market_spread.v1.metrics_pb2 import NoteRequest
 from tests.fuzz import decoders, documents, routes
 from tests.fuzz.__main__ import targets
 from tests.fuzz.engine import CORPUS, Target, attempt, inputs_of, kept, shares, tried
@@ -80,8 +81,7 @@ def test_a_decoder_that_checks_no_bounds_is_found(every: dict[str, Target], monk
 def test_a_list_that_trusts_a_log_is_found(every: dict[str, Target], monkeypatch: pytest.MonkeyPatch) -> None:
     def trusting(block: list[bytes]) -> Any:
         word, _, told = block[0].partition(b" ")
-        entry = hlog.NoteRequest if word == b"#note" else hlog.PushRequest
-        return entry(unix_ns=int(json.loads(told)["unix_ns"])) if word == b"#note" else None
+        return NoteRequest(unix_ns=int(json.loads(told)["unix_ns"])) if word == b"#note" else None
 
     archive._look.cache_clear()
     monkeypatch.setattr(hlog, "decode", trusting)

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter
-
 from market_spread.common.documents import json_object, write_all
 from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.schema import number, value_of
 from market_spread.common.wire.codec import RECEIPT, LedgerColumns, decode_ledger
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
 
@@ -29,8 +28,8 @@ class InvalidLine:
     `unreadable_alert`, `unreadable_decision`, a record of these topics that is none (the beginning of its text, all).
     """
 
-    partition: Annotated[int, Field(ge=0, lt=2**31)]
-    offset: Annotated[int, Field(ge=0, lt=2**63 - 1)]
+    partition: Annotated[int, number(0, 2**31 - 1, "")]
+    offset: Annotated[int, number(0, 2**63 - 2, "")]
     received_us: int
     invalid: dict[str, object] | None = None
     unreadable_invalid: str | None = None
@@ -107,7 +106,7 @@ class Ledger:
         complete = data[: data.rfind(b"\n") + 1]
         os.ftruncate(self._files[INVALID], len(complete))
         try:
-            return TypeAdapter(list[InvalidLine]).validate_python(list(map(json_object, complete.splitlines())))
+            return value_of(list[InvalidLine], list(map(json_object, complete.splitlines())))
         except ValueError as error:
             raise UsageError(
                 f"the ledger {path} has a damaged line ({str(error).splitlines()[0]}); repeat the run"

@@ -15,8 +15,7 @@ from market_spread.metrics_aggregator.model.hlog import Entry, Reading
 from market_spread.metrics_aggregator.model.push_validation import is_run_id
 
 FILE_NAME = "metrics.hlog"
-OPEN_MAX = 16
-RUNS_MAX = 10_000
+OPEN_MAX, RUNS_MAX = 16, 10_000
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 

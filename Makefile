@@ -11,7 +11,7 @@ RUNNING := .venv/running
 LEFT_OUT ?= promtool or statistical
 PYPROJECTS := $(addsuffix /pyproject.toml,$(OURS)) .ci/setup
 
-.PHONY: help setup run test test-full check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster test-cluster-full wheels charts advisories sbom release publish mutants simulate docs vendor bench bench-features bench-metrics bench-peers clean
+.PHONY: help setup run test test-full check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster test-cluster-full wheels charts advisories sbom release publish mutants simulate fuzz docs vendor bench bench-features bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -114,6 +114,9 @@ mutants: $(READY)  ## Judge wrong systems and right ones, also on real Kafka and
 simulate: $(READY)  ## Try SEEDS simulated runs from START on, with faults, and say after how many each planted bug is found
 	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),1000) --start $(or $(START),0)
 	@$(BIN)/python -m tests.simulation --bugs
+
+fuzz: $(READY)  ## Try inputs of strangers on every reader; FUZZ="--inputs 10000000 --seed 1" or "--minutes 30" says how many
+	@$(BIN)/python -m tests.fuzz $(or $(FUZZ),--inputs 10000000)
 
 format: $(READY)  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check -q --fix $(CODE) || true

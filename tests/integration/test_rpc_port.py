@@ -2,6 +2,8 @@
 
 import logging
 import socket
+import threading
+from collections.abc import Iterator
 from contextlib import closing
 
 import grpc
@@ -10,6 +12,16 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from market_spread.common.errors import UsageError
 from market_spread.common.grpc.calls import REASON_KEY, Server, channel_to, listener, require_bindable
+from market_spread.v1.control_pb2 import (
+    DrainReceiverRequest,
+    DrainReceiverResponse,
+    ReadLedgerRequest,
+    ReadLedgerResponse,
+    ReceiverStatusRequest,
+    ReceiverStatusResponse,
+)
+from market_spread.v1.control_pb2_grpc import ReceiverServicer, ReceiverStub, add_ReceiverServicer_to_server
+from tests.support.waiting import eventually
 
 
 def no_service(server: grpc.Server) -> str:
@@ -59,3 +71,48 @@ def test_each_check_of_health_looks_anew_and_changes_are_logged_once(caplog: pyt
     assert answers == [("SERVING", []), ("SERVING", []), ("NOT_SERVING", ["shared"])]
     told = [record.fields["reason"] for record in caplog.records if record.msg == "health.changed"]  # type: ignore[attr-defined]
     assert told == ["shared", None, "shared"]
+
+
+def test_calls_that_hang_leave_threads_to_health_and_to_other_methods() -> None:
+    """As many as there were threads: 8 calls of Drain that waited kept health from being answered."""
+    ending = threading.Event()
+
+    class Hanging(ReceiverServicer):
+        def Drain(self, request: object, context: grpc.ServicerContext) -> DrainReceiverResponse:  # noqa: N802
+            ending.wait(30)
+            return DrainReceiverResponse()
+
+        def Status(self, request: object, context: grpc.ServicerContext) -> ReceiverStatusResponse:  # noqa: N802
+            return ReceiverStatusResponse(run_id="run-1")
+
+        def ReadLedger(self, request: object, context: grpc.ServicerContext) -> Iterator[ReadLedgerResponse]:  # noqa: N802
+            ending.wait(30)
+            yield ReadLedgerResponse()
+
+    def register(server: grpc.Server) -> str:
+        add_ReceiverServicer_to_server(Hanging(), server)
+        return "market_spread.v1.Receiver"
+
+    server = Server("127.0.0.1:0", register)
+    server.start()
+    with channel_to(f"127.0.0.1:{server.port}") as channel:
+        receiver, health = ReceiverStub(channel), health_pb2_grpc.HealthStub(channel)
+        drains = [receiver.Drain.future(DrainReceiverRequest(), timeout=30) for _ in range(20)]
+        reads = [receiver.ReadLedger(ReadLedgerRequest(), timeout=30) for _ in range(20)]
+        watches = [health.Watch(health_pb2.HealthCheckRequest(), timeout=30) for _ in range(20)]
+        eventually("14 of 20 calls of Drain are refused", lambda: sum(drain.done() for drain in drains) == 14)
+        refused = [drain for drain in drains if drain.done()]
+
+        status = receiver.Status(ReceiverStatusRequest(), timeout=2)
+        answer = health.Check(health_pb2.HealthCheckRequest(), timeout=2)
+        ending.set()
+        answered = [drain.result(10) for drain in drains if drain not in refused]
+        for each in (*reads, *watches):
+            each.cancel()
+    server.stop()
+
+    assert (status.run_id, answer.status) == ("run-1", health_pb2.HealthCheckResponse.SERVING)
+    assert len(answered) == 6
+    error = refused[0].exception()
+    assert error.code() is grpc.StatusCode.UNAVAILABLE
+    assert "6 calls of /market_spread.v1.Receiver/Drain go on already" in error.details()

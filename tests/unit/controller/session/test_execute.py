@@ -120,7 +120,7 @@ class Story:
 
             def tell(self, note: NoteRequest) -> None:
                 if note.kind == "result":
-                    check_note(note)
+                    check_note(note, note.unix_ns)
                     tell(f"result: {json.loads(note.text)['verdict']}")
                     return
                 failed = [(each.check, each.text, each.cause) for each in note.judgement.failed]
@@ -217,7 +217,7 @@ def test_of_a_system_its_kind_and_its_steps_are_noted_as_far_as_a_note_has_room(
     execute._introduce(read_workload(tmp_path / "workload.yaml"), notes, is_here=True)
 
     (note,) = (note for note in notes.waiting if note.kind == "system")
-    check_note(note)
+    check_note(note, note.unix_ns)
     steps = f"words\n  source words: text\n    map cut {'x' * letters}\n  sink counts"
     assert (note.name, note.text) == ("pipeline", steps[:2000])
 

@@ -19,6 +19,7 @@ from market_spread.common.errors import UsageError, usage_errors
 
 _VERSION = 1  # of state and manifest
 _LOCK = ".lock"
+_KINDS = {"step": str, "source": str, "can_be_judged": bool, "resumed": int}
 
 Scalar = str | int | float | bool | None
 Section = Mapping[str, Scalar]
@@ -104,7 +105,10 @@ class State:
     def read(path: Path) -> Mapping[str, Any] | None:
         """What was written; None if there is nothing. UsageError if it cannot be read."""
         with usage_errors(f"{path} cannot be read", "start the run anew", (OSError, ValueError)):
-            return json_object(path.read_bytes(), version=_VERSION) if path.exists() else None
+            document = json_object(path.read_bytes(), version=_VERSION) if path.exists() else None
+            if document and (wrong := [name for name, kind in _KINDS.items() if type(document.get(name)) is not kind]):
+                raise ValueError(f"its {wrong[0]} is damaged")
+            return document
 
 
 @dataclass(frozen=True)

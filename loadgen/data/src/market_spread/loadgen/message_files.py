@@ -191,7 +191,7 @@ def _keyed(message: Message, field: str, topic: str) -> Message:
     try:
         value = message.value if isinstance(message.value, Mapping) else json.loads(message.value)
         return replace(message, key=str(value[field]))
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise UsageError(
             f"a message for {topic} has no field {field!r} to be its key: {message.encoded[:80]!r}; correct key:"
         ) from error

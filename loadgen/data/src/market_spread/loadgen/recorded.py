@@ -121,8 +121,8 @@ def _time_ns(message: Message, source: FromKeys, where: str) -> int:
         return message.recorded_ms * UNITS_NS["ms"]
     try:
         row = message.value if isinstance(message.value, Mapping) else json.loads(message.value)
-        return parsed_ns(row[source.time or ""], source.time_unit)
-    except (ValueError, LookupError, TypeError, OverflowError) as error:
+        return int(np.int64(parsed_ns(row[source.time or ""], source.time_unit)))
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise UsageError(
             f"{where} has no time in {source.time!r}, in {source.time_unit}: {message.encoded[:80]!r}; correct time: "
             "or time_unit:"

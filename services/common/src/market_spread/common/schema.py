@@ -62,7 +62,7 @@ class Key:
         return _remedy(self.node)
 
 
-def value_of(kind: type[Value], mapping: Mapping[str, object]) -> Value:
+def value_of(kind: type[Value], mapping: object) -> Value:
     """The dataclass that a program wrote, of its `asdict`; other keys are left out. ValueError naming what is wrong."""
     try:
         return TypeAdapter(kind).validate_python(mapping)
@@ -234,6 +234,8 @@ def _lines(content: str, file: Path) -> tuple[dict[str, int], list[tuple[int, st
         if id(node) in is_around:
             return
         is_around[id(node)] = True
+        if isinstance(node, yaml.ScalarNode):
+            node.value.encode()  # YAML can name half a character, which no file can hold
         parts: list[tuple[str, Any, Any]] = []
         if isinstance(node, yaml.MappingNode):
             parts = [(f"{path}.{key.value}" if path else str(key.value), key, value) for key, value in node.value]

@@ -37,7 +37,7 @@ def user_errors(reference: str, raised: Callable[[UsageError], object] | None = 
         yield
     except MarketSpreadError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a file that ends the program ends no run
         where, kind = place_of(reference, error), type(error).__name__
         told = UsageError(f"{where}: {reference} raised {kind}: {error}; mend it there")
         if raised is None:
@@ -45,7 +45,7 @@ def user_errors(reference: str, raised: Callable[[UsageError], object] | None = 
         raised(told)
 
 
-def place_of(reference: str, error: Exception) -> str:
+def place_of(reference: str, error: BaseException) -> str:
     """`folder/file.py:line`: the last line of the function's file that led to the error, if one did."""
     file = reference.rpartition(":")[0]
     frames = traceback.extract_tb(error.__traceback__)

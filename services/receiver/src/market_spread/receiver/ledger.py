@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from market_spread.common.documents import write_all
+from market_spread.common.documents import json_object, write_all
 from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.schema import number, value_of
 from market_spread.common.wire.codec import RECEIPT, LedgerColumns, decode_ledger
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
 
@@ -26,8 +28,8 @@ class InvalidLine:
     `unreadable_alert`, `unreadable_decision`, a record of these topics that is none (the beginning of its text, all).
     """
 
-    partition: int
-    offset: int
+    partition: Annotated[int, number(0, 2**31 - 1, "")]
+    offset: Annotated[int, number(0, 2**63 - 2, "")]
     received_us: int
     invalid: dict[str, object] | None = None
     unreadable_invalid: str | None = None
@@ -104,9 +106,11 @@ class Ledger:
         complete = data[: data.rfind(b"\n") + 1]
         os.ftruncate(self._files[INVALID], len(complete))
         try:
-            return [InvalidLine(**json.loads(line)) for line in complete.splitlines()]
-        except (ValueError, TypeError) as error:
-            raise UsageError(f"the ledger {path} has a damaged line ({error}); repeat the run") from error
+            return value_of(list[InvalidLine], list(map(json_object, complete.splitlines())))
+        except ValueError as error:
+            raise UsageError(
+                f"the ledger {path} has a damaged line ({str(error).splitlines()[0]}); repeat the run"
+            ) from error
 
 
 def ledger_path(folder: Path, run_id: str, name: str) -> Path:

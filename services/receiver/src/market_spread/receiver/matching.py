@@ -101,9 +101,10 @@ class Matcher:
         find, of = self.inputs[topic], self._topics[topic]
         for record in records:
             headers = dict(record.headers)
-            if ID_HEADER not in headers:
+            ours = [headers.get(name) or b"" for name in OUR_HEADERS]
+            if ID_HEADER not in headers or not all(each.isdigit() and len(each) <= 16 for each in ours):
                 continue  # somebody else's
-            number, intended_us, sent_us = (int(headers[name]) for name in OUR_HEADERS)
+            number, intended_us, sent_us = map(int, ours)
             message, id_ = _Message(number, intended_us, sent_us, of, partition), find(record)
             if id_ is None:
                 raise UsageError(

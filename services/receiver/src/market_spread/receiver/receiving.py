@@ -1,6 +1,5 @@
 """Receives a run's alerts, decisions and invalid records: reads, writes the ledger, then counts."""
 
-import json
 import logging
 import threading
 from collections import Counter
@@ -11,6 +10,7 @@ from itertools import compress
 import numpy as np
 
 from market_spread.common.clock import Clock
+from market_spread.common.documents import json_object
 from market_spread.common.errors import DeadlineError, MarketSpreadError, WrongStateError
 from market_spread.common.grpc.calls import partition_offsets
 from market_spread.common.kafka.client import Consumer, Partition, Record
@@ -354,10 +354,10 @@ def _unreadable_line(name: str, partition: int, record: Record, received_us: int
 
 def _invalid_line(partition: int, record: Record, received_us: int) -> InvalidLine:
     try:
-        report = json.loads(record.value)
+        report = json_object(record.value)
     except ValueError:
         report = None
-    if isinstance(report, dict) and _report(report) is not None:
+    if _report(report) is not None:
         return InvalidLine(partition, record.offset, received_us, invalid=report)
     return InvalidLine(partition, record.offset, received_us, unreadable_invalid=_text(record.value))
 

@@ -175,10 +175,11 @@ class SelfTestRecord:
         path = runs_folder / FILE_NAME
         if not path.exists():
             return None
-        with usage_errors(f"{path} cannot be read", "make it again", (OSError, ValueError)):
+        with usage_errors(f"{path} cannot be read", "make it again", (OSError, ValueError, LookupError, TypeError)):
             record = value_of(SelfTestRecord, json_object(path.read_bytes(), version=_VERSION))
             if not any(each.is_valid for each in record.looked) or not all(map(record.machine.get, _FACTS)):
                 raise ValueError("it has no figures, or names no machine")
+            record.to_json()  # whose sentence has figures that may not be there
             return record
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import fsspec
@@ -15,7 +16,7 @@ from market_spread.controller.analysis.result import SCHEMA_VERSION, outcome_tex
 from market_spread.controller.run_folder import State, is_locked
 
 # What the processes of a run left for themselves.
-_NOT_COPIED = ("processes", ".lock", "timeline.arrows")
+_NOT_COPIED = {"processes", ".lock", "timeline.arrows", ".unfinished"}
 # What a list has of a result as it is there, and of which kinds it must be.
 _LISTED: Mapping[str, tuple[type, ...]] = {
     "workload": (str,), "verdict": (str,), "cause": (str,), "latencies_void": (bool,),
@@ -68,7 +69,7 @@ class RunStore:
         files = [
             path
             for path in sorted(folder.rglob("*"), key=lambda path: (path.name == "result.json", path))
-            if path.is_file() and path.suffix != ".unfinished" and path.relative_to(folder).parts[0] not in _NOT_COPIED
+            if S_ISREG(path.lstat().st_mode) and not {path.suffix, path.relative_to(folder).parts[0]} & _NOT_COPIED
         ]
         with usage_errors(f"the run cannot be copied to {self._address}", _CHECK, (OSError, ValueError)):
             for path in files:

@@ -240,6 +240,8 @@ def generate(workload: Path, nbbo: Path, orders: Path, start: int, as_json: bool
     from market_spread.controller.plan.reading import Overrides, read_workload
 
     offered = read_workload(workload, Overrides(**changes))
+    if workload.resolve() in (nbbo.resolve(), orders.resolve()):
+        raise UsageError(f"the messages would overwrite the workload {workload}; name other files")
     initial, quotes, written = write_messages(offered, nbbo=nbbo, orders=orders, start_unix_ns=start)
     text = f"{quotes:,} quotes, {initial:,} of them initial, in {nbbo}\n{written:,} orders in {orders}"
     show_result({"quotes": quotes, "initial_quotes": initial, "orders": written}, text, as_json=as_json)
@@ -364,7 +366,8 @@ def show(run_id: str, runs_folder: str, as_json: bool) -> None:
     from market_spread.controller.archive.store import RunStore
 
     runs = RunStore(runs_folder)
-    click.echo(runs.text(run_id, "result.json" if as_json else "run.md"), nl=False)
+    text = runs.text(run_id, "result.json" if as_json else "run.md")
+    click.echo("".join(each for each in text if each in "\n\t" or each.isprintable()), nl=False)
     if note := runs.summary(run_id)["note"]:
         click.echo(f"{run_id}: {note}", err=True)
 

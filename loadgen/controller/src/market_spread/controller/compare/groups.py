@@ -99,9 +99,11 @@ def refuse_unbelievable(groups: Sequence[Group]) -> None:
 def _read_group(text: str, runs_folder: Path) -> Group:
     name, equals, rest = text.partition("=")
     spec = rest if equals and name and "/" not in name else text
-    folders = _folders(spec, runs_folder)
+    folders = _folders(spec, runs_folder) if spec else []
     if not folders:
-        raise UsageError(f"{spec} has no finished run; name a folder of runs, a pattern in quotes, or run ids")
+        raise UsageError(
+            f"{spec or text!r} has no finished run; name a folder of runs, a pattern in quotes, or run ids"
+        )
     runs, unreadable = read_runs(folders)
     if not runs:
         raise UsageError(unreadable[0])

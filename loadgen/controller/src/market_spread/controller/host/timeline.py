@@ -187,10 +187,10 @@ class Timeline:
             table = pq.read_table(path, read_dictionary=[*_KEY]).unify_dictionaries().combine_chunks()
             by_time = table.sort_by("unix_s").group_by([*_KEY], use_threads=False)
             of_key = by_time.aggregate([("unix_s", "list"), ("value", "list")])
-        keys = zip(*(of_key[name].to_pylist() for name in _KEY), strict=True)
-        columns = zip(of_key["unix_s_list"], of_key["value_list"], strict=True)
-        series = (Series(seconds.values.to_numpy(), values.values.to_numpy()) for seconds, values in columns)
-        return Timeline(dict(zip(keys, series, strict=True)))
+            keys = zip(*(of_key[name].to_pylist() for name in _KEY), strict=True)
+            columns = zip(of_key["unix_s_list"], of_key["value_list"], strict=True)
+            series = (Series(seconds.values.to_numpy(), values.values.to_numpy()) for seconds, values in columns)
+            return Timeline(dict(zip(keys, series, strict=True)))
 
 
 def write(samples: Path, path: Path, more: Iterable[Row]) -> Path:

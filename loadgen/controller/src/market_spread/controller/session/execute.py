@@ -16,6 +16,7 @@ from rich.console import Console, RenderableType
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import MarketSpreadError, RunVoidError, UsageError
+from market_spread.common.job_contract import RUN_ID
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.processes import call_on_signals, set_in_handler, stop_event_on_signals
 from market_spread.controller.analysis.observed import Observed, RunProgress, judge
@@ -109,8 +110,8 @@ def interrupted_run(runs_folder: Path, run_id: str) -> tuple[RunFolder, RunPlan,
 
     UsageError if there is no such run, or nothing to resume.
     """
-    folder = RunFolder((runs_folder / run_id).resolve())
-    state = State.read(folder.state) if run_id and "/" not in run_id else None
+    folder = RunFolder((runs_folder / run_id).resolve() if RUN_ID.fullmatch(run_id) else runs_folder)
+    state = State.read(folder.state) if folder.path != runs_folder else None
     if state is None:
         raise UsageError(f"there is no run {run_id} in {runs_folder}; market-spread list shows those that there are")
     if state["step"] == State.DONE:

@@ -3,11 +3,13 @@
 import logging
 import os
 import socket
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent import futures
 from contextlib import contextmanager
 from functools import partial
 from inspect import iscoroutinefunction
+from threading import BoundedSemaphore
 from typing import Any
 
 import grpc
@@ -21,7 +23,8 @@ from market_spread.v1.control_pb2 import PartitionOffset
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 DEADLINE_S = 5.0
-_THREADS = 8
+# Each call that goes on has a thread. Those of one method, however long they wait, leave threads to the others.
+_THREADS, _EACH_MAX, _CALLS_MAX = 32, 6, 64
 _ANSWER_S = 0.2
 MESSAGE_OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
@@ -63,25 +66,39 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
 
 
 class _ErrorsAsStatus(grpc.ServerInterceptor):
-    """Turns an error that a handler raises into its status code."""
+    """Turns an error that a handler raises into its status code, and refuses a method's calls beyond _EACH_MAX."""
+
+    def __init__(self) -> None:
+        self._free: defaultdict[str, BoundedSemaphore] = defaultdict(partial(BoundedSemaphore, _EACH_MAX))
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = continuation(handler_call_details)
-        if handler is None or handler.request_streaming:
-            return handler
-        codecs = handler.request_deserializer, handler.response_serializer
+        if handler is None:
+            return None
+        method, kinds = handler_call_details.method, ("unary_unary", "unary_stream", "stream_stream")
+        kind = next(kind for kind in kinds if getattr(handler, kind))
+        call, free = getattr(handler, kind), self._free[method]
 
         def unary(request: Any, context: grpc.ServicerContext) -> Any:
-            with _abort_on_error(context):
-                return handler.unary_unary(request, context)
+            with _abort_on_error(context), _one_of(free, method):
+                return call(request, context)
 
         def streaming(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-            with _abort_on_error(context):
-                yield from handler.unary_stream(request, context)
+            with _abort_on_error(context), _one_of(free, method):
+                yield from call(request, context)
 
-        if handler.response_streaming:
-            return grpc.unary_stream_rpc_method_handler(streaming, *codecs)
-        return grpc.unary_unary_rpc_method_handler(unary, *codecs)
+        return handler._replace(**{kind: unary if kind == "unary_unary" else streaming})
+
+
+@contextmanager
+def _one_of(free: BoundedSemaphore, method: str) -> Iterator[None]:
+    """Be one of the calls of a method that go on. UnavailableError if there are as many as may be."""
+    if not free.acquire(blocking=False):
+        raise UnavailableError(f"{_EACH_MAX} calls of {method} go on already; wait for one of them to end")
+    try:
+        yield
+    finally:
+        free.release()
 
 
 @contextmanager
@@ -135,6 +152,7 @@ class Server:
             futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="rpc"),
             interceptors=[_ErrorsAsStatus()],
             options=SERVER_OPTIONS,
+            maximum_concurrent_rpcs=_CALLS_MAX,
         )
         require_bindable(address)
         self._health = _Health(problem)

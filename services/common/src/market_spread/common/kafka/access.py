@@ -113,7 +113,7 @@ def _field(value: bytes, steps: list[str]) -> str | None:
         found = json.loads(value)
         for step in steps:
             found = found[step]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return None if found is None else _text(found)
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from stat import S_ISREG
 
 from market_spread.common.clock import Clock
 from market_spread.common.documents import json_object
@@ -100,10 +101,11 @@ class Archive:
 
 def _state(path: Path) -> _State | None:
     try:
-        stat = path.stat()
-    except OSError:
+        status = path.stat()
+    except (OSError, ValueError):
         return None
-    return stat.st_mtime_ns, stat.st_size
+    # Who opens a pipe waits for who writes into it.
+    return (status.st_mtime_ns, status.st_size) if S_ISREG(status.st_mode) else None
 
 
 @lru_cache(maxsize=2 * LISTED_MAX)
@@ -120,7 +122,7 @@ def _figures(path: Path, state: _State | None) -> View:
 
 def _document(path: Path) -> View:
     with suppress(OSError, ValueError):
-        return json_object(path.read_bytes())
+        return json_object(path.read_bytes()) if _state(path) else {}
     return {}
 
 

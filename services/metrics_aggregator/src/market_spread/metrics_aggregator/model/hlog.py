@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
+from market_spread.common.documents import json_object
 from market_spread.common.hdr.histogram import Exact
 from market_spread.common.telemetry.recorder import histogram_message
 from market_spread.metrics_aggregator.model.push_validation import Measured
@@ -116,14 +117,14 @@ def decode(block: list[bytes]) -> Entry | None:
     """What the lines of a block, without its end line, hold; None if a later version wrote them."""
     head, lines = block[0], block[1:]
     try:
-        told = json.loads(head[len(_PUSH) :])
         if head.startswith(_NOTE):
-            return ParseDict(told, NoteRequest(), ignore_unknown_fields=True)
+            return ParseDict(json_object(head[len(_NOTE) :]), NoteRequest(), ignore_unknown_fields=True)
+        told = json.loads(head[len(_PUSH) :])
         push = PushRequest(**{field: told[field] for field in _PUSH_FIELDS}, host=told.get("host", ""))
         push.histograms.extend(_histogram(*pair) for pair in zip(told["histograms"], lines, strict=True))
         push.counters.extend(_sample(sample) for sample in told["counters"])
         push.gauges.extend(_sample(sample) for sample in told["gauges"])
-    except (LookupError, TypeError, ValueError, RecursionError, Base64Error, ParseError):
+    except (LookupError, TypeError, ValueError, OverflowError, RecursionError, Base64Error, ParseError):
         return None
     return push
 

@@ -23,6 +23,7 @@ SENTENCE_CHARACTERS_MAX = 2_000
 RESULT_CHARACTERS_MAX = 1_000_000
 FAILED_MAX = 100
 ROWS_MAX = 100
+AHEAD_MAX_NS, SEQUENCE_MAX = 86_400_000_000_000, 2**53
 # The percentiles that a limit may be on, by name, as quantiles.
 QUANTILES = {**{f"p{percent:g}": f"{round(percent / 100, 6):g}" for percent in PERCENTILES}, "max": "1"}
 NoteKind = Literal["title", "limits", "system", "phase", "result", "verdict", "event"]
@@ -41,18 +42,26 @@ class Measured:
     ids: set[SeriesId]
 
 
-def check_envelope(request: PushRequest) -> None:
-    """UsageError unless source, run, sequence and interval make sense."""
+def check_envelope(request: PushRequest, now_unix_ns: int) -> None:
+    """UsageError unless source, run, sequence and times make sense."""
     if not request.source:
         raise UsageError("source is empty; give each process of a run its own name")
     check_text("source", request.source)
     check_run_id(request.run_id)
     if not request.epoch_unix_ns:
         raise UsageError("epoch_unix_ns=0; send the time when the process started")
-    if not request.sequence:
-        raise UsageError("sequence=0; count pushes from 1")
+    if not 0 < request.sequence <= SEQUENCE_MAX:
+        raise UsageError(f"sequence={request.sequence}; count pushes from 1")
+    check_times(request, ("epoch_unix_ns", "start_unix_ns", "end_unix_ns"), now_unix_ns)
     if request.end_unix_ns < request.start_unix_ns:
         raise UsageError(f"the interval ends {request.start_unix_ns - request.end_unix_ns} ns before it starts")
+
+
+def check_times(of: PushRequest | NoteRequest | Judgement, names: Iterable[str], now_unix_ns: int) -> None:
+    """UsageError if one of these times is more than a day ahead."""
+    for name in names:
+        if (unix_ns := getattr(of, name)) > now_unix_ns + AHEAD_MAX_NS:
+            raise UsageError(f"{name}={unix_ns} is more than a day ahead; set the clock of who sends it")
 
 
 def check_run_id(run_id: str) -> None:
@@ -90,13 +99,15 @@ def note_key(note: NoteRequest) -> NoteKey:
     return note.unix_ns, note.kind, note.name
 
 
-def check_note(request: NoteRequest) -> None:
+def check_note(request: NoteRequest, now_unix_ns: int) -> None:
     """UsageError if anything in the note is wrong."""
     if not request.run_id:
         raise UsageError("run_id is empty; a note belongs to a run")
     check_run_id(request.run_id)
     if not request.unix_ns:
         raise UsageError("unix_ns=0; send the time of the note")
+    check_times(request, ("unix_ns",), now_unix_ns)
+    check_times(request.judgement, ("from_unix_ns", "to_unix_ns"), now_unix_ns)
     if request.kind not in KINDS:
         raise UsageError(f"kind={request.kind!r}; use one of {', '.join(KINDS)}")
     if not request.name:

@@ -1,5 +1,6 @@
 """The logs of runs on disk: `<runs folder>/<run id>/metrics.hlog`, written before anything is acknowledged."""
 
+import errno
 import fcntl
 import os
 from collections import OrderedDict
@@ -14,7 +15,7 @@ from market_spread.metrics_aggregator.model.hlog import Entry, Reading
 from market_spread.metrics_aggregator.model.push_validation import is_run_id
 
 FILE_NAME = "metrics.hlog"
-OPEN_MAX = 16
+OPEN_MAX, RUNS_MAX = 16, 10_000
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
@@ -105,6 +106,8 @@ def _blocks(path: Path, reading: Reading) -> Iterator[list[bytes]]:
 
 def _open(path: Path) -> int:
     """The log, open for appending, locked, its torn tail cut off. OSError if that cannot be."""
+    if not path.parent.exists() and path.parents[1].exists() and len(os.listdir(path.parents[1])) >= RUNS_MAX:
+        raise OSError(errno.EDQUOT, f"there are {RUNS_MAX} runs already")
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:

@@ -14,6 +14,7 @@ from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 
 SERIES_MAX = 2_000
 EPOCHS_MAX = 2_000
+RUNS_LIVE_MAX = 100
 NOTES_MAX = 1_000
 HISTORY_BYTES_MAX = 512 * 1024 * 1024
 
@@ -94,7 +95,7 @@ class Store:
     def note(self, request: NoteRequest) -> None:
         """Write down and keep the note, unless it was kept before. Errors as those of `push`."""
         try:
-            check_note(request)
+            check_note(request, self._clock.unix_ns())
             run = self.restore(request.run_id)
             if note_key(request) in run.noted:
                 return
@@ -111,10 +112,13 @@ class Store:
     def restore(self, run_id: str) -> RunState:
         """The run, read back from the log unless it is in memory; what cannot be read counts as `unreadable`.
 
-        A new one is not kept before something of it is taken.
+        A new one is not kept before something of it is taken. UsageError if RUNS_LIVE_MAX others go on.
         """
         run = self._runs.get(run_id)
         if run is None:
+            now_unix_ns = self._clock.unix_ns()
+            if sum(other.is_live(now_unix_ns) for other in self._runs.values()) >= RUNS_LIVE_MAX:
+                raise UsageError(f"{RUNS_LIVE_MAX} runs go on already; wait until one has ended")
             run = RunState(run_id)
             if self._log is not None and run_id:
                 self._read_back(run, self._log)
@@ -122,7 +126,7 @@ class Store:
 
     def _take(self, request: PushRequest) -> None:
         try:
-            check_envelope(request)
+            check_envelope(request, self._clock.unix_ns())
             run = self.restore(request.run_id)
             known = run.epochs.get((request.source, request.epoch_unix_ns))
             if known is not None and request.sequence <= known.sequence:
@@ -156,7 +160,7 @@ class Store:
             now_unix_ns = self._clock.unix_ns()
             try:
                 if isinstance(entry, NoteRequest):
-                    check_note(entry)
+                    check_note(entry, now_unix_ns)
                     run.add_note(entry, min(entry.unix_ns, now_unix_ns))
                 else:
                     run.merge(read_push(entry), entry, min(entry.end_unix_ns, now_unix_ns))

@@ -189,7 +189,8 @@ class BackgroundStack:
         """How each process is that was brought up, the broker first; empty if none was."""
         if (remembered := RegisteredStack.read(self._path)) is None:
             return []
-        processes = sorted(remembered.processes, key=lambda it: (_ORDER.index(_service_of(it)[0]), it.name))
+        places = {name: place for place, name in enumerate(_ORDER)}
+        processes = sorted(remembered.processes, key=lambda it: (places.get(_service_of(it)[0], len(places)), it.name))
         addresses = remembered.addresses
         if addresses is None:
             return [ProcessStatus(process, "", process.running, detail=_UNFINISHED) for process in processes]

@@ -14,6 +14,7 @@ import grpc.aio
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from examples.wallaroo.convert import convert_fixish
 from market_spread.common.errors import UnavailableError, UsageError
 from market_spread.common.hdr.codec import Buckets, encoded_of
 from market_spread.common.hdr.histogram import HdrCounts
@@ -24,7 +25,6 @@ from market_spread.common.telemetry.recorder import Recorder, interval_histogram
 from market_spread.common.wire.codec import decode, encode, encode_ledger
 from market_spread.common.wire.layout import ALERT, DECISION, NBBO, ORDER, Kind, Layout
 from market_spread.loadgen import recorded
-from market_spread.loadgen.fixish import convert_fixish
 from market_spread.loadgen.message_files import FromKeys, InputKeys, messages_of
 from market_spread.loadgen.oracle.oracle import check_files
 from market_spread.loadgen.recorded import by_time

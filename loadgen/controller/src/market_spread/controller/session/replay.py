@@ -31,20 +31,19 @@ def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int) -> RunPlan:
     for quotes in Quotes.from_file(nbbo):
         symbols = np.union1d(symbols, symbol_codes(quotes.symbol))
     order_ids = np.concatenate([np.empty(0, np.int64), *(part.order_id for part in Orders.from_file(orders))])
-    given = origin["orders"]
-    for path, count, what in ((origin["nbbo"], len(symbols), "quote"), (given, len(order_ids), "order")):
+    for path, count, what in ((nbbo, len(symbols), "quote"), (orders, len(order_ids), "order")):
         if not count:
             raise UsageError(f"{path} has no {what} to replay; name a file that has")
     if order_ids.max() >= WARM_UP_ORDER_ID_MIN:
         raise UsageError(
-            f"{given} has the order id {order_ids.max()}; ids from {WARM_UP_ORDER_ID_MIN} on are those of a warm-up, "
+            f"{orders} has the order id {order_ids.max()}; ids from {WARM_UP_ORDER_ID_MIN} on are those of a warm-up, "
             "give its orders lower ones"
         )
     order_ids.sort()
     repeated = np.flatnonzero(order_ids[1:] == order_ids[:-1])
     if len(repeated):
         raise UsageError(
-            f"{given} has the order id {order_ids[repeated[0]]} more than once; give each order an id of its own"
+            f"{orders} has the order id {order_ids[repeated[0]]} more than once; give each order an id of its own"
         )
     workload = DEFAULT_WORKLOAD.changed(
         name="replay",

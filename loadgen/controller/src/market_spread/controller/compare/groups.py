@@ -102,7 +102,7 @@ def _read_group(text: str, runs_folder: Path) -> Group:
     folders = _folders(spec, runs_folder) if spec else []
     if not folders:
         raise UsageError(
-            f"{spec or text!r} has no finished run; name a folder of runs, a pattern in quotes, or run ids"
+            f"{spec or repr(text)} has no finished run; name a folder of runs, a pattern in quotes, or run ids"
         )
     runs, unreadable = read_runs(folders)
     if not runs:

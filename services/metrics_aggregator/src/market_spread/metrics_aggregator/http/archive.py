@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 
 from market_spread.common.clock import Clock
 from market_spread.common.documents import json_object
@@ -104,8 +104,9 @@ def _state(path: Path) -> _State | None:
         status = path.stat()
     except (OSError, ValueError):
         return None
-    # Who opens a pipe waits for who writes into it.
-    return (status.st_mtime_ns, status.st_size) if S_ISREG(status.st_mode) else None
+    # Who opens a pipe waits for who writes into it. A folder in a file's place is there, and cannot be read.
+    waits = not (S_ISREG(status.st_mode) or S_ISDIR(status.st_mode))
+    return None if waits else (status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=2 * LISTED_MAX)

@@ -85,7 +85,7 @@ def _of_verdict(it: Simulation, observed: Observed, concluded: Conclusion) -> It
             excused.add(Criterion.BROKE_OFF)
         if not set(concluded.decisive) <= excused:
             yield f"the run is void without cause: {reasons}"
-    if concluded.verdict is Verdict.PASSED and not observed.restarts and conservation(observed)["in_flight"]:
+    if concluded.verdict is Verdict.PASSED and observed.is_all_counted and conservation(observed)["in_flight"]:
         yield f"the run passed, and its conservation is {conservation(observed)}"
 
 

@@ -34,6 +34,7 @@ from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement
 from market_spread.v1.control_pb2 import (
     CommittedBatch,
     JobStatusResponse,
+    Phase,
     ReceiverStatusResponse,
     SenderStatusResponse,
 )
@@ -832,6 +833,17 @@ def test_restarted_job_counts_anew_and_is_not_held_to_the_count(plan: RunPlan, o
     observed.job.messages_committed = 5
 
     assert result_of(plan, observed, "a-run").verdict is Verdict.PASSED
+
+
+def test_job_that_is_away_when_it_was_counted_last_may_have_done_more(plan: RunPlan, observed: Observed) -> None:
+    observed.job.messages_committed -= 173
+    assert result_of(plan, observed, "a-run").decisive == ("conservation",)
+
+    observed.job.phase = Phase.PHASE_STARTING
+
+    result = result_of(plan, observed, "a-run")
+    assert result.verdict is Verdict.PASSED
+    assert result.messages_lost == 0
 
 
 def test_a_replica_that_counts_anew_is_no_backlog_that_grows(plan: RunPlan, observed: Observed) -> None:

@@ -1,7 +1,9 @@
 """The steps of a run with processes that do what a test says: whose fault it is when one goes wrong."""
 
+import dataclasses
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -16,7 +18,13 @@ from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.session import run as run_module
 from market_spread.controller.session.run import Run
-from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
+from market_spread.v1.control_pb2 import (
+    JobStatusResponse,
+    PartitionOffset,
+    Phase,
+    ReceiverStatusResponse,
+    SenderStatusResponse,
+)
 from tests.support.clock import ManualClock
 from tests.support.paths import QUICK
 
@@ -138,6 +146,24 @@ def test_receiver_that_has_given_up_makes_the_run_void(monkeypatch: pytest.Monke
         a_run()._wait_until_ready(cast(Clients, clients), observed, {})
     with pytest.raises(RunVoidError, match=r"^the receiver failed: No space left on device$"):
         a_run()._look(cast(Clients, clients), observed, "measuring")
+
+
+@pytest.mark.parametrize(("offset", "error"), [(9, "450 messages of the warm-up were not processed"), (10, None)])
+def test_what_a_killed_job_had_committed_uncounted_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, offset: int, error: str | None
+) -> None:
+    """Its last batch was committed between two looks, and its next driver counts from there."""
+    run, clients = a_run(), FakeClients(UsageError("not asked"))
+    run._ends, run.plan = {("nbbo", 0): 10}, dataclasses.replace(run.plan, probe_symbols=frozenset())
+    committed = [PartitionOffset(topic="nbbo", partition=0, offset=offset)]
+    job = JobStatusResponse(phase=Phase.PHASE_RUNNING, messages_processed=50, committed=committed)
+    monkeypatch.setattr(clients, "job_status", lambda: job, raising=False)
+    monkeypatch.setattr(clients, "drain_job", lambda *_: None, raising=False)
+    observed = Observed(started=datetime(2026, 11, 21, tzinfo=UTC))
+    observed.sent_before = 500
+
+    with pytest.raises(DeadlineError, match=error) if error else nullcontext():
+        run._wait_until_ready(cast(Clients, clients), observed, {})
 
 
 def test_what_came_before_the_run_broke_off_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:

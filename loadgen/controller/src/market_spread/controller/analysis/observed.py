@@ -20,7 +20,7 @@ from market_spread.controller.plan.plan import RunPlan, orders_of, path_of, quot
 from market_spread.loadgen.columns import Alerts, Decisions
 from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
-from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
+from market_spread.v1.control_pb2 import JobStatusResponse, Phase, ReceiverStatusResponse, SenderStatusResponse
 
 # Of a load there are not many more looks than this.
 LOOKS_MAX = 120
@@ -111,6 +111,11 @@ class Observed:
     def restarts(self) -> int:
         """How often the query or a process of the job was started again in this run."""
         return max(0, self.job.restarts - self.restarts_before) + self.job_restarts
+
+    @property
+    def is_all_counted(self) -> bool:
+        """Whether the job's counts are of all that it did: none was started again, and none is away that may have."""
+        return not self.restarts and self.job.phase != Phase.PHASE_STARTING
 
     @property
     def error_text(self) -> str:

@@ -276,8 +276,8 @@ def correctness(observed: Observed, outage: Silence | None) -> list[Evidence]:
         others = f"{count:,} {answers} name no message" if count else f"all {answers} name a message"
         others += f"; the first that cannot be read: {why}" if (why := observed.unreadable_because) else ""
     # A restart counts from its checkpoint, so then only the offsets tell, and the drain has awaited those.
-    conserved = Evidence(Criterion.CONSERVATION, None, "the job did not drain, or was started again")
-    if observed.drained and not observed.restarts:
+    conserved = Evidence(Criterion.CONSERVATION, None, "the job did not drain, or was started again, or is away")
+    if observed.drained and observed.is_all_counted:
         sent, committed = conservation(observed)["sent"], observed.job.messages_committed
         text = f"the job processed {committed} messages of the {sent} that were sent"
         conserved = Evidence(Criterion.CONSERVATION, committed == sent, text, sent - committed, 0, "messages")
@@ -301,5 +301,5 @@ def lost(observed: Observed) -> int | None:
     """Messages not taken by the broker or not processed by the job, and missing alerts; None if that is not known."""
     if observed.judgement is None or not observed.drained:
         return None
-    in_flight = 0 if observed.restarts else max(0, conservation(observed)["in_flight"])
+    in_flight = max(0, conservation(observed)["in_flight"]) if observed.is_all_counted else 0
     return observed.sent.messages_failed + observed.judgement.missing + in_flight

@@ -21,6 +21,7 @@ from market_spread.common.kafka import client as kafka
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.local.broker import free_port
 from market_spread.controller.deploy.local.command import BackgroundStack, Process, RegisteredStack, end_all
+from tests.support.sockets import listening
 
 COMMAND = Path(sys.executable).with_name("market-spread")
 CLOCK = SystemClock()
@@ -82,6 +83,7 @@ def test_processes_stay_up_until_down_and_none_is_left(tmp_path: Path) -> None:
         assert remembered is not None
         own = [process.pid for process in remembered.processes]
         everything = processes_of(folder)
+        sockets = listening(everything)
         again, status = market_spread("up", folder), market_spread("status", folder)
         topics = kafka.KafkaBroker(f"127.0.0.1:{port}").partition_counts(["nbbo", "orders", "alerts", "invalid"])
     finally:
@@ -100,6 +102,9 @@ def test_processes_stay_up_until_down_and_none_is_left(tmp_path: Path) -> None:
     assert again.stderr.count("\n") == 1
     assert down.returncode == 0, down.stderr
     assert all(f"({pid})" in down.stdout for pid in own)
+    assert {it.process for it in sockets} >= {"java"}
+    # Spark's streaming shuffle alone takes no address (docs/security.md).
+    assert {(it.process, it.address) for it in sockets if not it.is_local} <= {("java", "::")}
     assert set(own) < everything  # Spark's Java process is the job's child
     assert not [pid for pid in everything if Process.running_now("left", pid)]
     assert processes_of(folder) == set()

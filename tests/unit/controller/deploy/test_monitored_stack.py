@@ -106,7 +106,7 @@ def test_unless_asked_for_nothing_of_it_is_there(tmp_path: Path) -> None:
     assert hint is None
     assert not [word for word in Started.commands["broker"] if word.startswith("-javaagent:")]
     assert "MARKET_SPREAD_UI_PORT" not in Started.environments["job"]
-    assert "SPARK_LOCAL_IP" not in Started.environments["job"]
+    assert Started.environments["job"]["SPARK_LOCAL_IP"] == "127.0.0.1"  # as always
 
 
 @pytest.mark.parametrize("standby", [0, 1])

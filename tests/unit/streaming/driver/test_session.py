@@ -56,6 +56,14 @@ def test_there_is_no_ui_unless_it_is_asked_for(settings: dict[str, str]) -> None
     assert not [name for name in settings if name.startswith("spark.metrics")]
 
 
+def test_a_local_driver_listens_on_loopback_and_makes_its_own_secret(settings: dict[str, str]) -> None:
+    open_with(master="local[4]")
+
+    assert settings["spark.driver.host"] == settings["spark.driver.bindAddress"] == "127.0.0.1"
+    assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
+    assert not [name for name in settings if name.startswith("spark.authenticate.secret")]
+
+
 def test_a_job_that_is_monitored_has_its_endpoints_at_the_port(settings: dict[str, str]) -> None:
     open_with(ui_port=4041)
 

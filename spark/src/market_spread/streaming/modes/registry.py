@@ -130,6 +130,9 @@ _MODES = (
 )
 BY_NAME: Mapping[str, Mode] = {mode.name: mode for mode in _MODES}
 
+# Of a driver without executors elsewhere: by default it listens on the machine's address in its network.
+LOOPBACK: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
 # A socket's path has at most 107 bytes, and its name `/.<uuid>.sock` takes 43.
 _SOCKET_FOLDER_BYTES_MAX = 64
 
@@ -154,6 +157,7 @@ def open_session(
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.python.unix.domain.socket.dir": _socket_folder(folder),
         "spark.driver.extraJavaOptions": java_options,
+        **(LOOPBACK if master.startswith("local") else {}),
         **more,
     }
     asked = {name: value for name, value in settings.items() if value}

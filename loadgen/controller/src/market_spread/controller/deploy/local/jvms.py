@@ -33,6 +33,8 @@ _VOLATILE = re.compile(
 )
 _PLACES = ("-Xlog", "-XX:SharedArchiveFile")
 _FLAG = re.compile(r"^\s*\S+\s+(\w+)\s*:?=\s*(.*?)\s+\{.*?\}\s*\{(.*?)\}\s*$")
+# Where Spark listens, its UI included, for which there is no setting.
+ON_LOOPBACK: Mapping[str, str] = {"SPARK_LOCAL_IP": "127.0.0.1"}
 _log = logging.getLogger(__name__)
 
 
@@ -142,7 +144,7 @@ def _rehearse(jvms: LocalJvms) -> None:
     made = {archive: archive.with_suffix(f".{os.getpid()}") for archive in (jvms.job_archive, jvms.broker_archive)}
     command = [sys.executable, "-m", "market_spread.controller.deploy.local.small_stack", *map(str, made.values())]
     # Without the options that an environment gives to every JVM: they may change which classes are loaded.
-    own = {"JDK_JAVA_OPTIONS": "", "SPARK_LOCAL_IP": "127.0.0.1", **jvms.job_environment}
+    own = {"JDK_JAVA_OPTIONS": "", **ON_LOOPBACK, **jvms.job_environment}
     try:
         subprocess.run(
             command, env={**inherited_environment(), **own}, timeout=_MAKE_TIMEOUT_S, check=True,

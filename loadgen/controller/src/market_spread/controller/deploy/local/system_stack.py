@@ -15,11 +15,13 @@ from market_spread.common.kafka.client import KafkaBroker, Partition
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.local.broker import Broker
+from market_spread.controller.deploy.local.jvms import ON_LOOPBACK
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.deploy.local.system_driver import SystemDriverConfig
 from market_spread.controller.plan.system import SparkKeys, SystemWorkload
 from market_spread.controller.run_folder import Section
 from market_spread.streaming.applications.registry import find_checked
+from market_spread.streaming.modes.registry import LOOPBACK
 from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check
 
@@ -121,6 +123,8 @@ class SystemStack(LocalStack):
             **to_environment(self.security),
         }
         command, checkpoints = list(system.command or ()), None
+        if self.is_new:  # else the system may be a Spark of several machines
+            environment |= ON_LOOPBACK
         if command[:1] == ["python"]:
             command[0] = sys.executable
         if system.spark is not None:
@@ -148,10 +152,10 @@ class SystemStack(LocalStack):
             "spark.local.dir": str(self.folder / "spark"),
             "spark.sql.warehouse.dir": str(self.folder / "spark" / "warehouse"),
             "spark.ui.enabled": "false",
-            # Else it would listen on all addresses.
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
+            **LOOPBACK,
         }
+        if not any("master" in word for word in spark.submit):  # with another one it would need a secret
+            settings |= {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
         conf = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
         partitions = sum(each.partitions for each in self.workload.input)
         return [

@@ -89,7 +89,7 @@ def test_secrets_are_files_and_never_in_environment_or_arguments() -> None:
             "kafka-certificate": "kafka-certificate",
         }
         secrets = {name: secret for name, secret in volumes.items() if secret}
-        assert secrets == ({} if pod.component == "metrics-aggregator" else expected), pod.maker
+        assert secrets == ({} if pod.component in ("metrics-aggregator", "executor") else expected), pod.maker
     assert not made.of("Secret")
 
 

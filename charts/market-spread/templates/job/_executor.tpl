@@ -77,7 +77,6 @@ spec:
         - name: checkpoint
           mountPath: /var/lib/market-spread/checkpoint
         {{- include "market-spread.pipelineMount" . | nindent 8 }}
-        {{- include "market-spread.kafkaMounts" . | nindent 8 }}
   volumes:
     {{- include "market-spread.temporary" . | nindent 4 }}
     {{- $claim := printf "%s-checkpoint" (include "market-spread.fullname" .) }}
@@ -86,7 +85,6 @@ spec:
     {{- end }}
     {{- include "market-spread.volume" (dict "name" "checkpoint" "volume" .Values.job.checkpoint "claim" $claim) | nindent 4 }}
     {{- include "market-spread.pipelineVolume" . | nindent 4 }}
-    {{- include "market-spread.kafkaVolumes" . | nindent 4 }}
 {{- end }}
 
 {{/* Drivers and executors together, where the checkpoint can be on one node only. */}}

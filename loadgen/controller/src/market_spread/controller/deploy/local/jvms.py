@@ -33,8 +33,6 @@ _VOLATILE = re.compile(
 )
 _PLACES = ("-Xlog", "-XX:SharedArchiveFile")
 _FLAG = re.compile(r"^\s*\S+\s+(\w+)\s*:?=\s*(.*?)\s+\{.*?\}\s*\{(.*?)\}\s*$")
-# Where Spark listens, its UI included, for which there is no setting.
-ON_LOOPBACK: Mapping[str, str] = {"SPARK_LOCAL_IP": "127.0.0.1"}
 _log = logging.getLogger(__name__)
 
 
@@ -54,8 +52,8 @@ class LocalJvms:
 
     @property
     def job_environment(self) -> dict[str, str]:
-        """What Spark needs to find this Java."""
-        return {"JAVA_HOME": str(self.java.executable.resolve().parent.parent)}
+        """What Spark needs to find this Java, and to listen on loopback; of its UI no setting says so."""
+        return {"JAVA_HOME": str(self.java.executable.resolve().parent.parent), "SPARK_LOCAL_IP": "127.0.0.1"}
 
     def job_options(self, *more: str | None) -> str:
         """The options of a job's JVM, with its archive, as one text."""
@@ -144,7 +142,7 @@ def _rehearse(jvms: LocalJvms) -> None:
     made = {archive: archive.with_suffix(f".{os.getpid()}") for archive in (jvms.job_archive, jvms.broker_archive)}
     command = [sys.executable, "-m", "market_spread.controller.deploy.local.small_stack", *map(str, made.values())]
     # Without the options that an environment gives to every JVM: they may change which classes are loaded.
-    own = {"JDK_JAVA_OPTIONS": "", **ON_LOOPBACK, **jvms.job_environment}
+    own = {"JDK_JAVA_OPTIONS": "", **jvms.job_environment}
     try:
         subprocess.run(
             command, env={**inherited_environment(), **own}, timeout=_MAKE_TIMEOUT_S, check=True,

@@ -21,7 +21,7 @@ from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.local.broker import Broker, free_port
-from market_spread.controller.deploy.local.jvms import ON_LOOPBACK, LocalJvms, jvm_options, jvm_section, local_jvms, stable
+from market_spread.controller.deploy.local.jvms import LocalJvms, jvm_options, jvm_section, local_jvms, stable
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host
@@ -241,7 +241,7 @@ class LocalStack:
 
     def _start_driver(self, config: JobConfig, more: Mapping[str, str] | None = None) -> None:
         """more: variables besides those that every driver has."""
-        environment = {**self._jvms.job_environment, **ON_LOOPBACK, **(more or {})}
+        environment = {**self._jvms.job_environment, **(more or {})}
         self._services.start(config.source, "market_spread.streaming.driver", config, environment=environment)
 
     def _job_config(self, replica: int, port: int) -> JobConfig:

@@ -15,7 +15,6 @@ from market_spread.common.kafka.client import KafkaBroker, Partition
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.jvms import ON_LOOPBACK
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.deploy.local.system_driver import SystemDriverConfig
 from market_spread.controller.plan.system import SparkKeys, SystemWorkload
@@ -124,7 +123,7 @@ class SystemStack(LocalStack):
         }
         command, checkpoints = list(system.command or ()), None
         if self.is_new:  # else the system may be a Spark of several machines
-            environment |= ON_LOOPBACK
+            environment["SPARK_LOCAL_IP"] = "127.0.0.1"
         if command[:1] == ["python"]:
             command[0] = sys.executable
         if system.spark is not None:

@@ -61,7 +61,7 @@ async def _serve(config: AggregatorConfig) -> None:
         if files is not None and config.takes_pushes:
             _restore(store, files, clock)
         service = MetricsService(store, takes_pushes=config.takes_pushes)
-        rpc = AioServer(grpc_address, service.register)
+        rpc = AioServer(grpc_address, service.register, identity=config.identity())
         async with _web(config, store, clock, web_socket):
             await rpc.start()
             ports = {"grpc": rpc.port, "http": web_socket.getsockname()[1]}

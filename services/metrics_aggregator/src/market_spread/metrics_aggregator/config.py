@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from market_spread.common.grpc.identity import CallerSettings
 from market_spread.metrics_aggregator.model.store import HISTORY_BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True)
-class AggregatorConfig:
+class AggregatorConfig(CallerSettings):
     """Where the aggregator listens and keeps what it takes."""
 
     host: Annotated[str, "Address to listen on."] = "127.0.0.1"

@@ -16,6 +16,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from market_spread.common.errors import DeadlineError, MarketSpreadError, UnavailableError, UsageError, WrongStateError
+from market_spread.common.grpc.identity import Identity, NotAllowedError
 from market_spread.common.logs import log_event
 from market_spread.v1.control_pb2 import PartitionOffset
 
@@ -50,6 +51,7 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
     """The status code and message that a caller sees for an error of a handler; what is not meant is logged, too."""
     codes = {
         UsageError: grpc.StatusCode.INVALID_ARGUMENT,
+        NotAllowedError: grpc.StatusCode.PERMISSION_DENIED,
         WrongStateError: grpc.StatusCode.FAILED_PRECONDITION,
         DeadlineError: grpc.StatusCode.DEADLINE_EXCEEDED,
         UnavailableError: grpc.StatusCode.UNAVAILABLE,
@@ -63,25 +65,36 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
 
 
 class _ErrorsAsStatus(grpc.ServerInterceptor):
-    """Turns an error that a handler raises into its status code."""
+    """Turns an error that a handler raises into its status code, and refuses who may not call the method."""
+
+    def __init__(self, identity: Identity | None) -> None:
+        self._identity = identity
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = continuation(handler_call_details)
         if handler is None or handler.request_streaming:
-            return handler
+            return handler if self._identity is None else None  # what is not guarded is not there
+        admit = partial(_admit, self._identity, handler_call_details.method)
         codecs = handler.request_deserializer, handler.response_serializer
 
         def unary(request: Any, context: grpc.ServicerContext) -> Any:
             with _abort_on_error(context):
+                admit(context)
                 return handler.unary_unary(request, context)
 
         def streaming(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
             with _abort_on_error(context):
+                admit(context)
                 yield from handler.unary_stream(request, context)
 
         if handler.response_streaming:
             return grpc.unary_stream_rpc_method_handler(streaming, *codecs)
         return grpc.unary_unary_rpc_method_handler(unary, *codecs)
+
+
+def _admit(identity: Identity | None, method: str, context: Any) -> None:
+    if identity is not None:
+        identity.require(method, context.auth_context())
 
 
 @contextmanager
@@ -125,21 +138,26 @@ class Server:
     """A gRPC server with health service and reflection. `start`, then `stop`."""
 
     def __init__(
-        self, address: str, register: Callable[[grpc.Server], str], problem: Callable[[], str | None] = lambda: None
+        self,
+        address: str,
+        register: Callable[[grpc.Server], str],
+        problem: Callable[[], str | None] = lambda: None,
+        *,
+        identity: Identity | None = None,
     ) -> None:
         """`register` adds a servicer; returns its full name. UsageError if the address cannot be bound; port 0: any.
 
-        problem: why the process cannot serve now, a sentence; None if it can.
+        problem: why the process cannot serve now, a sentence; None if it can. identity: None: open to all.
         """
         self._server = grpc.server(
             futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="rpc"),
-            interceptors=[_ErrorsAsStatus()],
+            interceptors=[_ErrorsAsStatus(identity)],
             options=SERVER_OPTIONS,
         )
         require_bindable(address)
         self._health = _Health(problem)
-        self._health.services = complete(self._server, register(self._server), self._health)
-        self.port = bound_port(self._server, address)
+        self._health.services = complete(self._server, register(self._server), self._health, identity)
+        self.port = bound_port(self._server, address, identity)
 
     def start(self) -> None:
         self._health.look()
@@ -152,16 +170,19 @@ class Server:
         self._server.stop(grace_s).wait()
 
 
-def complete(server: Any, service: str, health_servicer: Any) -> tuple[str, str]:
-    """Add health and reflection to a server with that service; the names by which its health is asked for."""
+def complete(server: Any, service: str, health_servicer: Any, identity: Identity | None = None) -> tuple[str, str]:
+    """Add health, and reflection if it is open to all, to a server with that service; the names in health checks."""
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
-    reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    if identity is None:
+        reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
     return service, ""
 
 
-def bound_port(server: Any, address: str) -> int:
-    """The port that the server has bound. UsageError if the address cannot be bound."""
+def bound_port(server: Any, address: str, identity: Identity | None = None) -> int:
+    """The port that the server has bound. UsageError if the address cannot be bound, or a file cannot be read."""
     try:
+        if identity is not None:
+            return int(server.add_secure_port(address, identity.server_credentials()))
         return int(server.add_insecure_port(address))
     except RuntimeError as error:
         raise UsageError(f"{address} cannot be bound; is the port in use?") from error
@@ -198,28 +219,35 @@ def partition_offsets(offsets: Mapping[tuple[str, int], int]) -> list[PartitionO
     return [PartitionOffset(topic=topic, partition=of, offset=end) for (topic, of), end in sorted(offsets.items())]
 
 
-def channel_to(address: str) -> grpc.Channel:
-    """A channel with our message bounds. Connects when it is first used."""
+def channel_to(address: str, identity: Identity | None = None) -> grpc.Channel:
+    """A channel with our message bounds, encrypted if there is an identity. Connects when it is first used."""
+    if identity is not None:
+        return identity.channel(address, _CLIENT_OPTIONS)
     return grpc.insecure_channel(address, options=_CLIENT_OPTIONS)
 
 
 class _ErrorsAsStatusAio(grpc.aio.ServerInterceptor):  # type: ignore[misc,unused-ignore]
     """Turns an error that a handler raises into its status code, if it is a coroutine: unary, or a stream both ways."""
 
+    def __init__(self, identity: Identity | None) -> None:
+        self._identity = identity
+
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
         codecs = handler.request_deserializer, handler.response_serializer
+        admit = partial(_admit, self._identity, handler_call_details.method)
         if iscoroutinefunction(handler.unary_unary):
-            return grpc.unary_unary_rpc_method_handler(partial(_guarded, handler.unary_unary), *codecs)
+            return grpc.unary_unary_rpc_method_handler(partial(_guarded, admit, handler.unary_unary), *codecs)
         if iscoroutinefunction(handler.stream_stream):
-            return grpc.stream_stream_rpc_method_handler(partial(_guarded, handler.stream_stream), *codecs)
-        return handler
+            return grpc.stream_stream_rpc_method_handler(partial(_guarded, admit, handler.stream_stream), *codecs)
+        return handler if self._identity is None else None
 
 
-async def _guarded(call: Callable[[Any, Any], Awaitable[Any]], request: Any, context: Any) -> Any:
+async def _guarded(admit: Any, call: Callable[..., Awaitable[Any]], request: Any, context: Any) -> Any:
     try:
+        admit(context)
         return await call(request, context)
     except grpc.aio.AbortError:  # the handler has aborted by itself
         raise
@@ -230,11 +258,13 @@ async def _guarded(call: Callable[[Any, Any], Awaitable[Any]], request: Any, con
 class AioServer:
     """The twin of `Server`, of coroutine methods, for a process that lives in one asyncio loop: made inside it."""
 
-    def __init__(self, address: str, register: Callable[[grpc.aio.Server], str]) -> None:
-        self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(),), options=SERVER_OPTIONS)
+    def __init__(
+        self, address: str, register: Callable[[grpc.aio.Server], str], *, identity: Identity | None = None
+    ) -> None:
+        self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(identity),), options=SERVER_OPTIONS)
         self._health = health.aio.HealthServicer()
-        self._services = complete(self._server, register(self._server), self._health)
-        self.port = bound_port(self._server, address)
+        self._services = complete(self._server, register(self._server), self._health, identity)
+        self.port = bound_port(self._server, address, identity)
 
     async def start(self) -> None:
         await self._server.start()

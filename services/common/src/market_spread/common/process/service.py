@@ -12,6 +12,7 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import Server
+from market_spread.common.grpc.identity import Identity, TlsDomain, TlsFolder
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.logs import log_event
 from market_spread.common.process.entry import run_main, write_ports
@@ -36,6 +37,8 @@ class ServiceConfig(KafkaSecurity):
     ports_file: Annotated[Path | None, "Where to say which port, as JSON, once it is bound."] = None
     aggregator_address: Annotated[str | None, "Where metrics go, HOST:PORT; nowhere if it is unset."] = None
     source: Annotated[str, "The process's name in metrics."]
+    tls_folder: TlsFolder = None
+    tls_domain: TlsDomain = ""
     exclusive_cpus: Annotated[int | None, "CPUs promised for itself; until it has them it is NOT_SERVING."] = None
 
     def errors(self) -> list[str]:
@@ -53,8 +56,10 @@ def serving(config: ServiceConfig, name: str, service: object, *, recorder: Reco
         getattr(control_pb2_grpc, f"add_{name}Servicer_to_server")(service, server)
         return control_pb2.DESCRIPTOR.services_by_name[name].full_name
 
-    server = Server(f"{config.host}:{config.grpc_port}", register, partial(own_problem, config.exclusive_cpus))
-    pusher = Pusher(recorder, config.aggregator_address, clock=clock) if config.aggregator_address else None
+    identity = Identity(config.tls_folder, config.tls_domain) if config.tls_folder else None
+    address, to = f"{config.host}:{config.grpc_port}", config.aggregator_address
+    server = Server(address, register, partial(own_problem, config.exclusive_cpus), identity=identity)
+    pusher = Pusher(recorder, to, clock=clock, identity=identity) if to else None
     server.start()
     if pusher is not None:
         pusher.start()

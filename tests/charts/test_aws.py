@@ -205,6 +205,8 @@ def test_the_release_takes_the_kafka_of_the_page(tmp_path: Path) -> None:
         "--kube-version",
         KUBERNETES,
         *C4.files,
+        "--set",
+        "images.registry=registry.example.com",
         "--values",
         tmp_path / "msk.yaml",
     )

@@ -71,7 +71,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("turns")
     # A system that starts in a second: what is done with two runs does not depend on what was run.
     assert market_spread("init", "fares", folder=folder).returncode == 0
-    change(folder / "fares", load={"profile": "constant", "messages_per_s": 100, "duration_s": 5}, slo={}, **LENIENT)
+    change(folder / "fares", load={"profile": "constant", "messages_per_s": 100, "duration_s": 6}, slo={}, **LENIENT)
     change(folder / "fares", name="small", warm_up={"duration_s": 1})
     small, other = folder / "fares" / "workload.yaml", folder / "fares" / "other.yaml"
     (source,) = yaml.safe_load(small.read_text())["input"]

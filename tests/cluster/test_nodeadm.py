@@ -135,8 +135,8 @@ def _run_nodeadm(folder: Path, environment: dict[str, str]) -> None:
     script = f"""
     mount -t tmpfs tmpfs {folder}
     for place in etc var/lib; do
-      mkdir -p {folder}/upper/$place {folder}/work/$place
-      mount -t overlay overlay -o lowerdir=/$place,upperdir={folder}/upper/$place,workdir={folder}/work/$place /$place
+      mkdir -p {folder}/upper/$place {folder}/mount/$place
+      mount -t overlay overlay -o lowerdir=/$place,upperdir={folder}/upper/$place,workdir={folder}/mount/$place /$place
     done
     mkdir -p /etc/eks/image-credential-provider # what the image has
     ln -s /bin/true /etc/eks/image-credential-provider/ecr-credential-provider

@@ -27,7 +27,7 @@ _RELEASE = {"": 5, "ga": 5, "final": 5, "release": 5, "sp": 6}
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class MavenVersion:
-    """A version in Maven's order (https://maven.apache.org/pom.html#version-order-specification), for releases."""
+    """A version in Maven's order ("Version Order Specification" in Maven's POM reference), for releases."""
 
     text: str
 

@@ -66,6 +66,7 @@ def test_a_node_that_is_lost_with_an_executor_costs_no_alert(
     assert is_on(release, "executor", NODE1)
 
 
+@pytest.mark.full
 def test_a_node_that_is_lost_with_the_driver_costs_no_alert_once_somebody_says_so(
     release: Release, second_node: Kubectl, ground: Cluster, start_run: Callable[..., Run]
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_killed_job_leaves_what_it_unpacked_in_its_own_folder(restarted: Found
     assert [path.name for path in jobs.local_folder.glob("librocksdb*")] == ["librocksdbjni-linux64.so"]
 
 
+@pytest.mark.full
 def test_another_number_of_cores_loses_and_doubles_nothing(jobs: Jobs, tmp_path: Path) -> None:
     """Stop, change the cores, start again from the checkpoint; the state stays in its four partitions."""
     counters, rounds = [f"c{i}" for i in range(20)], 6

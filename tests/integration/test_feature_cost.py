@@ -31,7 +31,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         pytest.param("real-time", "state, not read", marks=pytest.mark.full),
         pytest.param("micro-batch", "pass_through", marks=pytest.mark.full),
         pytest.param("micro-batch", "shuffle by key", marks=pytest.mark.full),
-        ("micro-batch", "metrics"),
+        pytest.param("micro-batch", "metrics", marks=pytest.mark.full),
     ],
 )
 def test_step_works_its_backlog_off(bench: Bench, mode: str, name: str) -> None:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.paths import ROOT
 
 COMMAND = Path(sys.executable).with_name("market-spread")
@@ -59,6 +61,7 @@ def test_recording_of_the_reference_is_judged_on_last_quotes(tmp_path: Path) -> 
     ]
 
 
+@pytest.mark.full
 def test_replay_at_the_default_rate_passes_however_soon_it_is_over(tmp_path: Path) -> None:
     """2,000 orders take 0.1 s at 20,000 a second: too short for anything but the alerts to be judged."""
     (tmp_path / "nbbo.msg").write_bytes(nbbo(b"INSM", 20, 20.06) + nbbo(b" BTU", 20, 20.01))

@@ -252,7 +252,7 @@ STANDING = {
 @pytest.mark.alone
 @pytest.mark.parametrize(
     "process",
-    [pytest.param(name, marks=pytest.mark.full if name in ("receiver", "sender") else []) for name in STANDING],
+    [pytest.param(name, marks=pytest.mark.full if name != "job" else []) for name in STANDING],
 )
 def test_who_stands_still_for_ten_seconds_of_the_quick_run_is_named(tmp_path: Path, process: str) -> None:
     word, verdict, cause = STANDING[process]
@@ -292,6 +292,7 @@ def first_alerts(runs: Path) -> Alerts:
 
 
 @pytest.mark.alone
+@pytest.mark.full
 def test_of_a_pair_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     with running(tmp_path, "--keep-input", workload=PAIR) as run:
         run.wait_until_said("measuring")

@@ -18,9 +18,9 @@ _PATH = os.pathsep.join([str(HERE / "jobs"), str(HERE.parents[1])])
 pytestmark = pytest.mark.timeout(330)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
-    "variant",
-    [pytest.param("no_five_percent", id="rule", marks=pytest.mark.full), pytest.param("oldest_for_ever", id="state")],
+    "variant", [pytest.param("no_five_percent", id="rule"), pytest.param("oldest_for_ever", id="state")]
 )
 def test_run_of_the_workload_that_ships_fails_with_a_wrong_job(tmp_path: Path, variant: str) -> None:
     """The job's rule or state is exchanged in its own process; the command is the one that everybody uses."""

@@ -71,7 +71,7 @@ def test_faults_that_overlap_on_a_target_are_refused_and_others_are_not(tmp_path
             "    - {at_s: 17.1, do: kill, target: broker}\n",
         )
 
-    assert str(refused.value).endswith("schedule[2].at_s=15; schedule[0] has the job until 15 s, begin later")
+    assert str(refused.value).endswith("schedule[2].at_s=15; begin after 15 s, when schedule[0] is over")
     assert len(str(refused.value).splitlines()) == 1
 
 

@@ -29,7 +29,7 @@ class Processes:
 
 def scheduled(clock: ManualClock, processes: Processes, *faults: Fault) -> FaultSchedule:
     schedule = FaultSchedule(faults, cast(Environment, processes), clock=clock)
-    schedule.begin(clock.unix_ns() + BEGIN_NS)
+    schedule.start(clock.unix_ns() + BEGIN_NS, threaded=False)
     return schedule
 
 
@@ -38,7 +38,7 @@ def test_each_begins_and_ends_at_its_time() -> None:
     processes = Processes(clock)
     schedule, begun_ns = scheduled(clock, processes, KILL, STOP), clock.unix_ns()
 
-    seen = []
+    seen: list[tuple[float, str, Fault]] = []
     for tenth in range(160):
         schedule.step()
         seen += [(tenth / 10, *each) for each in processes.done[len(seen) :]]

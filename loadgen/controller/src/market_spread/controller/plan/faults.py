@@ -38,7 +38,7 @@ class Fault:
     def _lasts(self) -> Self:
         if self.do == STOP and self.for_s is None:
             raise ValueError(f"for_s is missing; say how long the {STOP} lasts")
-        if (key := "down_s" if self.do == STOP else "for_s") and getattr(self, key) is not None:
+        if getattr(self, key := "down_s" if self.do == STOP else "for_s") is not None:
             raise ValueError(f"{key} is not of a {self.do}; leave it out")
         return self
 
@@ -82,7 +82,7 @@ class FaultKeys:
         float,
         number(0.1, _LASTS_S_MAX, "Objective: an order due after a fault's end is answered in time again within this."),
     ]
-    loses: Annotated[int, number(0, 2**53, "Objective: messages that may have no output, or two different ones.")] = 0
+    loses: Annotated[int, number(0, 2**53, "Objective: messages that may have no output.")] = 0
     schedule: Annotated[tuple[Fault, ...], Field(description="Faults at their times.")] = ()
     random: RandomFaults | None = None
 
@@ -120,9 +120,7 @@ class FaultKeys:
                 found.append(f"{key}.at_s={fault.at_s:g}; let it end {end}")
             until_s, other = busy_until_s[fault.target]
             if fault.at_s <= until_s:
-                found.append(
-                    f"{key}.at_s={fault.at_s:g}; {other} has the {fault.target} until {until_s:g} s, begin later"
-                )
+                found.append(f"{key}.at_s={fault.at_s:g}; begin after {until_s:g} s, when {other} is over")
             busy_until_s[fault.target] = max(busy_until_s[fault.target], (end_s, key))
         return found
 

@@ -33,10 +33,7 @@ class Overrides:
 
 
 def read_workload(path: Path, overrides: Overrides | None = None, refused: Mapping[str, str] | None = None) -> Workload:
-    """The workload of a file. UsageError naming every error with its line, and what would be right.
-
-    refused: keys that it cannot have where it is to run, and why, with the remedy.
-    """
+    """The workload of a file. UsageError naming each error with its line. refused: keys that cannot be, and why."""
     return overridden(_read(path, refused), overrides or Overrides())
 
 

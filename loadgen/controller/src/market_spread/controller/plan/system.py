@@ -12,8 +12,6 @@ from market_spread.common.errors import UsageError
 from market_spread.common.kafka.access import BY_NUMBER, BrokerKeys, Finds
 from market_spread.common.schema import Schema, choice, number, text
 from market_spread.common.wire.layout import OUTPUT_TOPICS_MAX
-from market_spread.controller.plan.faults import BROKER
-from market_spread.controller.plan.faults import JOB as THE_JOB
 from market_spread.controller.plan.workload import FrameKeys, JobKeys, MarketKeys, Workload
 from market_spread.loadgen.market.symbols import SYMBOLS_MIN
 from market_spread.loadgen.message_files import InputKeys
@@ -180,8 +178,8 @@ class SystemWorkload(Workload):
 
     @property
     def untouchable(self) -> Mapping[str, str]:
-        job = {THE_JOB: "the system is attached, so end its processes yourself"} if self.system.attached else {}
-        broker = {BROKER: "the broker of kafka.bootstrap is not the run's"} if self.kafka.bootstrap else {}
+        job = {"job": "the system is attached, so end its processes yourself"} if self.system.attached else {}
+        broker = {"broker": "the broker of kafka.bootstrap is not the run's"} if self.kafka.bootstrap else {}
         return job | broker
 
     @property

@@ -23,15 +23,11 @@ class FaultSchedule:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="faults", daemon=True)
 
-    def start(self, begin_unix_ns: int) -> None:
-        """Count the times of the faults from this moment on."""
-        self.begin(begin_unix_ns)
-        if self._waiting:
-            self._thread.start()
-
-    def begin(self, begin_unix_ns: int) -> None:
-        """As `start`, without the thread: who calls it calls `step`."""
+    def start(self, begin_unix_ns: int, *, threaded: bool = True) -> None:
+        """Count the times of the faults from this moment on. threaded: else who calls it calls `step`."""
         self._begin_ns = begin_unix_ns - self._clock.unix_ns() + self._clock.monotonic_ns()
+        if threaded and self._waiting:
+            self._thread.start()
 
     def step(self) -> float:
         """End and begin what is due; returns after how many seconds to step again."""
@@ -46,9 +42,8 @@ class FaultSchedule:
                 self._open.append((due_ns, fault, began_unix_ns))
                 if not fault.lasts_s:
                     self._end(due_ns, fault, began_unix_ns)
-            left_ns = [due_ns - self._clock.monotonic_ns() for due_ns, *_ in self._open]
-            left_ns += [self._left_ns()] if self._waiting else []
-        return min([_WAIT_S_MAX, *(max(0, left) / 1e9 for left in left_ns)])
+            ends_s = [(due_ns - self._clock.monotonic_ns()) / 1e9 for due_ns, *_ in self._open]
+            return max(0.0, min(_WAIT_S_MAX, *ends_s, self._left_ns() / 1e9 if self._waiting else _WAIT_S_MAX))
 
     def close(self) -> None:
         """End what has begun, and begin nothing more. Idempotent."""

@@ -91,7 +91,6 @@ class Run:
                     clients.stop_sending()
             raise
         finally:
-            self._faults.close()
             clients.close()  # ends the calls of those that watch
             self._watch.close()
         return observed

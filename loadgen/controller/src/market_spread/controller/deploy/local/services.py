@@ -102,9 +102,7 @@ class Child:
     def end(self) -> str:
         """How it has ended, for people: `was killed (SIGKILL)`, `ended with status 1`."""
         status = self.exit_status or 0
-        if status >= 0:
-            return f"ended with status {status}"
-        return f"was {'killed' if -status == signal.SIGKILL else 'ended by a signal'} ({signal.Signals(-status).name})"
+        return f"ended with status {status}" if status >= 0 else f"was killed ({signal.Signals(-status).name})"
 
     def stop(self, *, within_s: float = 10.0) -> None:
         """Ask it to end; end it, and everything it started, by force after the time."""
@@ -181,10 +179,7 @@ class Services:
                 pool.submit(child.stop, within_s=10)
 
     def check_alive(self, besides: Collection[str] = ()) -> None:
-        """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others.
-
-        besides: names of those that may have ended.
-        """
+        """Raise if one besides these has ended by itself: RunFailedError for the job, RunVoidError for the others."""
         for name, child in self.children.items():
             if name not in besides and not child.running:
                 error = RunFailedError if name.startswith("job") else RunVoidError

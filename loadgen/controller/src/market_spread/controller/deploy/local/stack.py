@@ -167,10 +167,8 @@ class LocalStack:
         self._load_stopped = True
 
     def check_alive(self) -> None:
-        """As in any environment; but a replica of the job, or its standby, is started again, while another one runs.
-
-        What a planned fault has ended is started again here: by the main thread, so that it ends with this process.
-        """
+        """As in any environment; but a replica of the job, or its standby, is started again, while another one runs."""
+        # What a planned fault has ended: by the main thread, so that it ends with this process.
         for name in [name for name, may_return in list(self._down.items()) if may_return]:
             self._start_again(name)
             del self._down[name]
@@ -268,12 +266,9 @@ class LocalStack:
         """The process that a fault is to strike. Of several drivers the oldest one acts, if one of them does."""
         if target == BROKER:
             return BROKER, self.broker.child
-        names = [_job_name(replica) for replica in range(self._drivers)] if target == JOB else [target]
-        running = [name for name in names if self.children[name].running]
-        if not running:
-            return names[0], None
-        oldest = min(running, key=lambda name: psutil.Process(self.children[name].pid).create_time())
-        return oldest, self.children[oldest]
+        running = {name: it for name, it in self.children.items() if name.startswith(target) and it.running}
+        oldest = min(running, key=lambda name: psutil.Process(running[name].pid).create_time(), default=target)
+        return oldest, running.get(oldest)
 
     def _start_again(self, name: str) -> None:
         """As it was, at its port and in its folder. Of several drivers one is started by who watches over them."""

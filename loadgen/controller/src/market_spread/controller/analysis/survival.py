@@ -129,10 +129,10 @@ def survival(
 
         of = event.fault.text, event.fault.at_s, (began_us - begin_us) / 1e6, (ended_us - begin_us) / 1e6
         known = p99_us / 1e6 if is_known else None, seconds(known_us, began_us)
-        back = seconds(recovered_us, ended_us), seconds(normal_us, ended_us), float(silence_us) / 1e6
+        back = seconds(recovered_us, ended_us), seconds(normal_us, ended_us)
         doubled = int(((again_us >= began_us) & (again_us < until_us)).sum())
         counts = int(met.sum()) + lost, int((met & ~in_time).sum()), lost, doubled
-        figures.append(FaultFigures(*of, *known, *back, *counts))
+        figures.append(FaultFigures(*of, *known, *back, float(silence_us) / 1e6, *counts))
         recovering.append((began_us, recovered_us if is_known else ended_us))
         disturbed.append((began_us, until_us))
     return Survival(tuple(figures), tuple(recovering), tuple(disturbed))

@@ -80,8 +80,7 @@ def result_of(
     cpu_us, half_us, broker_cpu_us = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
     stalls = tuple(stall for stall in stalls_of(plan, observed) if not survived.excuses(stall))
-    if (outage := outage_of(plan, observed)) is not None and survived.excuses(outage):
-        outage = None
+    outage = outage_of(plan, observed)
     samples = _samples(plan, observed, latencies)
     estimates = {path: intervals_and_clusters(*each, _PERCENTILES) for path, each in samples.items()}
     clusters = {path: of for path, (_, of) in estimates.items()}

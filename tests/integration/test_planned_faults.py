@@ -16,7 +16,6 @@ LENIENT: dict[str, Any] = {
     "limits": {"late_ms": 10000, "late_share": 1, "rise_share": 1000, "stall_ms": 10000},
     "void": {"foreign_share": 1, "stolen_share": 1, "drift_share": 1000, "missing_share": 1, "throttled_share": 1},
 }
-SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 # It commits what has its fare; its consumer waits for no one's session to end.
 SYSTEM = """
 import json, os
@@ -59,8 +58,8 @@ def test_a_system_that_loses_messages_at_its_restart_fails_and_one_that_does_som
     folder = tmp_path / "fares"
     (folder / "system.py").write_text(SYSTEM.replace("LOSES", str(loses)))
     workload = yaml.safe_load((folder / "workload.yaml").read_text()) | LENIENT
-    workload |= {"load": {"profile": "constant", "messages_per_s": 400, "duration_s": 45}, "warm_up": {"duration_s": 1}}
-    faults = {"recovers_within_s": 35, "schedule": [{"at_s": 6, "do": "kill", "target": "job", "down_s": 2}]}
+    workload |= {"load": {"profile": "constant", "messages_per_s": 400, "duration_s": 30}, "warm_up": {"duration_s": 1}}
+    faults = {"recovers_within_s": 22, "schedule": [{"at_s": 6, "do": "kill", "target": "job", "down_s": 2}]}
     (folder / "workload.yaml").write_text(yaml.safe_dump({**workload, "slo": {}, "faults": faults}))
 
     status, result, said = run(folder, folder / "workload.yaml")
@@ -73,26 +72,3 @@ def test_a_system_that_loses_messages_at_its_restart_fails_and_one_that_does_som
     assert result["verdicts"]["survives"]["holds"] is not loses
     assert ("loses" in result["decisive"], result["alerts_missing"] > 100) == (loses, loses)
     assert result["alerts_wrong"] == 0
-
-
-def test_our_own_job_survives_a_stop_a_kill_and_the_kill_of_its_receiver(tmp_path: Path) -> None:
-    workload = yaml.safe_load(SMALL.read_text()) | LENIENT
-    workload["load"]["duration_s"] = 55
-    schedule = [
-        {"at_s": 4, "do": "stop", "target": "job", "for_s": 3},
-        {"at_s": 9, "do": "kill", "target": "receiver"},
-        {"at_s": 14, "do": "kill", "target": "job"},
-    ]
-    path = tmp_path / "workload.yaml"
-    path.write_text(yaml.safe_dump({**workload, "faults": {"recovers_within_s": 40, "schedule": schedule}}))
-
-    status, result, said = run(tmp_path, path)
-
-    assert status == 0, said
-    stopped, receiver, killed = result["planned_faults"]
-    assert 2.9 <= stopped["silence_s"] < 5
-    assert receiver["lost"] == stopped["lost"] == killed["lost"] == result["alerts_missing"] == 0
-    assert killed["silence_s"] > 3  # a JVM starts
-    assert result["job_restarts"] == 1
-    assert result["verdicts"]["survives"]["holds"] is True
-    assert [each["kind"] for each in result["causes"]["events"]].count("fault") == 3

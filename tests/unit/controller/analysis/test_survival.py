@@ -164,6 +164,7 @@ def test_too_few_orders_before_a_fault_tell_nothing() -> None:
 
     assert found.figures[0].p99_before_s is None
     assert holds(found)["recovered"] is None
+    assert found.excuses(Silence("job", BEGIN_US + 100_000, BEGIN_US + 2_000_000))  # until it answers at all
     assert not found.excuses(Silence("job", BEGIN_US + 10_000_000, BEGIN_US + 20_000_000))
 
 

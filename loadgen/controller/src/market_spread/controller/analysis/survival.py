@@ -105,13 +105,14 @@ def survival(
         next_us = max(after.began_unix_ns // 1000 if after else end_us, ended_us)
         before = (due_us >= from_us) & (received_us <= began_us) & ~meets(firsts, disturbed)
         is_known = before.sum() >= _ORDERS_MIN
-        p99_us = float(np.percentile(latency_us[before], 99)) if is_known else 0.0
+        p99_us = float(np.percentile(latency_us[before], 99)) if is_known else np.inf
         in_time = latency_us <= _IN_TIME * p99_us
         recovered_us = int(received_us[in_time & (due_us >= ended_us)].min(initial=_NEVER_US))
         normal_us = _NEVER_US
         for at_us in range(ended_us, next_us - _WINDOW_US + 1, _STEP_US):
             within, lacks = ((of >= at_us) & (of < at_us + _WINDOW_US) for of in (due_us, lost_us))
-            if within.any() and not lacks.any() and np.percentile(latency_us[within], 99) <= _NORMAL * p99_us:
+            found = is_known and within.any() and not lacks.any()
+            if found and np.percentile(latency_us[within], 99) <= _NORMAL * p99_us:
                 normal_us = at_us
                 break
         until_us, since_us = min(normal_us, next_us), disturbed[-1][1] if disturbed else 0
@@ -129,10 +130,9 @@ def survival(
 
         of = event.fault.text, event.fault.at_s, (began_us - begin_us) / 1e6, (ended_us - begin_us) / 1e6
         known = p99_us / 1e6 if is_known else None, seconds(known_us, began_us)
-        back = seconds(recovered_us, ended_us), seconds(normal_us, ended_us)
+        back = seconds(recovered_us if is_known else _NEVER_US, ended_us), seconds(normal_us, ended_us)
         doubled = int(((again_us >= began_us) & (again_us < until_us)).sum())
         counts = int(met.sum()) + lost, int((met & ~in_time).sum()), lost, doubled
         figures.append(FaultFigures(*of, *known, *back, float(silence_us) / 1e6, *counts))
-        recovering.append((began_us, recovered_us if is_known else ended_us))
-        disturbed.append((began_us, until_us))
+        recovering, disturbed = [*recovering, (began_us, recovered_us)], [*disturbed, (began_us, until_us)]
     return Survival(tuple(figures), tuple(recovering), tuple(disturbed))

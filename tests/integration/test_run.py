@@ -190,7 +190,7 @@ def test_a_dead_broker_voids_the_run_in_one_sentence(tmp_path: Path) -> None:
         ended = run.end()
 
     assert ended.exit_status == 3
-    assert "the broker ended with status -9" in ended.stderr
+    assert "the broker was killed (SIGKILL)" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.result["verdict"] == "void"
     assert_nothing_left(tmp_path)
@@ -205,7 +205,7 @@ def test_a_dead_job_fails_the_run_in_one_sentence(tmp_path: Path) -> None:
         ended = run.end()
 
     assert ended.exit_status == 1
-    assert "the job ended with status -9" in ended.stderr
+    assert "the job was killed (SIGKILL)" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.result["verdict"] == "failed"
     assert_nothing_left(tmp_path)

@@ -18,9 +18,11 @@ function build(facts, data) {
   document.title = `${facts.result.run_id} – Market Spread`;
   const latencies = h("section");
   fillResultTable(latencies, facts.latencies);
+  const faults = h("section");
+  fillResultTable(faults, facts.faults ?? [], "Planned faults, and what became of the output");
   const why = new Why();
   why.update(model, { live: false, result: facts.result });
-  document.body.append(head(facts), why.element, verdicts(facts.result));
+  document.body.append(head(facts), why.element, verdicts(facts.result), faults);
   if (model && span) {
     const charts = new ReportCharts(facts, model, span);
     document.body.append(charts.element);

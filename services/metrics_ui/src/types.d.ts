@@ -252,6 +252,7 @@ export interface ReportData {
   outcome: string;
   manifest: { sections: Record<string, Facts> };
   latencies: string[][];
+  faults?: string[][];
   clusters_min: number;
   anomalies?: string[];
   charts: { cpus: MachineChart; pressure: MachineChart };

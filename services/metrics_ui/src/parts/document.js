@@ -8,7 +8,12 @@ import { toggleTheme } from "../theme.js";
 /** @import {Note, ReportData, ResultData, Verdict} from "../types.js" */
 
 /** @type {Record<string, string>} */
-const TITLES = { correct: "Correct", valid: "Valid", objectives: "Meets the objectives" };
+const TITLES = {
+  correct: "Correct",
+  valid: "Valid",
+  objectives: "Meets the objectives",
+  survives: "Survives its planned faults",
+};
 
 /** Workload, verdict, and why. @param {ReportData} facts @returns {HTMLElement} */
 export function head({ result, outcome }) {

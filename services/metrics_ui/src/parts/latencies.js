@@ -69,11 +69,16 @@ export function percentileTable(caption) {
  * All latencies of the result, as the terminal and run.md have them, with intervals and clusters. Empty without rows.
  * @param {Element} element
  * @param {string[][]} rows the titles of the columns first
+ * @param {string} [caption] of another table of the result
  */
-export function fillResultTable(element, [head, ...rows]) {
+export function fillResultTable(
+  element,
+  [head, ...rows],
+  caption = "Latencies of the result, with their 95% intervals",
+) {
   if (!head || element.childElementCount > 0) return;
   const columns = head.map((title, at) => ({ title, numeric: at > 0 }));
-  const made = table({ caption: "Latencies of the result, with their 95% intervals", columns });
+  const made = table({ caption, columns });
   made.setRows(rows);
   element.append(made.element);
 }

@@ -127,6 +127,14 @@ def restart(run: Simulated) -> None:
     run.stop(begin_us, length_us, "ingest")
 
 
+def fault(run: Simulated) -> None:
+    """A stop of the broker that was planned, so that the broker is silent as well."""
+    begin_us, length_us = run.at(), run.drawn.uniform(2_000_000, 6_000_000)
+    run.tell("broker", begin_us, length_us)
+    run.tell("fault", begin_us, length_us)
+    run.stop(begin_us, length_us, "ingest")
+
+
 def sender(run: Simulated) -> None:
     for _ in range(run.drawn.integers(3, 8)):
         run.stop(run.at(), run.drawn.uniform(150_000, 600_000), "send_lag")
@@ -166,7 +174,7 @@ def key(run: Simulated) -> None:
 PLANTED: dict[str, Callable[[Simulated], None]] = {
     "boundary": boundary, "gc": collection, "broker": broker, "machine": machine, "restart": restart,
     "sender": sender, "receiver": receiver, "delivery": delivery, "partition": partition, "key": key,
-    "pressure": pressure,
+    "pressure": pressure, "fault": fault,
 }  # fmt: skip
 
 

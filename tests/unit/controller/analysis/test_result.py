@@ -123,7 +123,7 @@ def test_document_says_what_the_result_says(result: Result) -> None:
 def test_document_makes_the_same_result_again(result: Result) -> None:
     document = parsed(result)
     document["verdict"], document["cause"] = Verdict(document["verdict"]), Cause(document["cause"])
-    document["decisive"] = tuple(document["decisive"])
+    document["decisive"], document["planned_faults"] = tuple(document["decisive"]), tuple(document["planned_faults"])
     document["reasons"], document["steps"] = tuple(document["reasons"]), tuple(document["steps"])
     document["faults"] = {kind: tuple(sentences) for kind, sentences in document["faults"].items()}
 

@@ -22,6 +22,7 @@ from market_spread.controller.clients.probe import Silence
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.host.facts import HostCheck
 from market_spread.controller.host.timeline import Series, Timeline
+from market_spread.controller.plan.faults import Fault, FaultEvent, FaultKeys
 from market_spread.controller.plan.objectives import Objectives, VoidLimits
 from market_spread.controller.plan.plan import RunPlan, orders_of, plan_of_workload, quotes_of, state_partition_of
 from market_spread.controller.plan.reading import Overrides, read_workload
@@ -1110,6 +1111,81 @@ def test_a_job_that_fails_while_the_broker_stands_still_is_not_to_blame(plan: Ru
     assert (result.verdict, result.decisive) == (Verdict.VOID, ("rig_stalled",))
     assert "the broker stood still for 4.5 s" in result.reasons[0]
     assert "and the job failed: the job ended with status 1" in result.reasons[0]
+
+
+def test_but_it_is_if_that_was_planned(plan: RunPlan, observed: Observed) -> None:
+    failed_us = STARTS_NS["measured"] // 1_000 + 9_000_000
+    observed.error, observed.failed_step = RunFailedError("the job ended with status 1"), "measuring"
+    observed.failed_unix_ns, observed.drained, observed.judgement = failed_us * 1_000, False, None
+    observed.silences = (Silence("broker", failed_us - 4_000_000, failed_us + 500_000),)
+    observed.faults = (carried_out("restart", "broker", 5.0, 6.0),)
+
+    result = result_of(with_faults(plan), observed, "a-run")
+
+    assert (result.verdict, result.decisive[0]) == (Verdict.FAILED, "job_failed")
+
+
+def carried_out(do: str, target: str, began_s: float, ended_s: float) -> FaultEvent:
+    lasts = {"for_s" if do == "stop" else "down_s": ended_s - began_s}
+    fault = Fault(at_s=began_s, do=do, target=target, **lasts)
+    return FaultEvent(fault, *(STARTS_NS["measured"] + round(at_s * 1e9) for at_s in (began_s, ended_s)))
+
+
+def with_faults(plan: RunPlan, **keys: Any) -> RunPlan:
+    faults = FaultKeys(**{"recovers_within_s": 2.0, **keys})
+    return dataclasses.replace(plan, workload=plan.workload.changed(faults=faults))
+
+
+@pytest.mark.parametrize("target", ["job", "broker", "receiver"])
+def test_a_planned_standstill_is_neither_the_systems_nor_the_rigs(
+    plan: RunPlan, observed: Observed, alerts: Alerts, target: str
+) -> None:
+    observed.alerts, begin_us = standing_still(alerts, 3.0), STARTS_NS["measured"] // 1_000 + 5_000_000
+    observed.silences = (Silence(target, begin_us, begin_us + 3_000_000),) if target != "job" else ()
+    observed.sent.acknowledge_histogram = histogram(*[3_000_000] * (1_000 if target == "broker" else 0), 1_000)
+    observed.measured_until_unix_ns = STARTS_NS["measured"] + 12_000_000_000
+    observed.faults = (carried_out("stop", target, 5.0, 8.0),)
+
+    result = result_of(with_faults(plan), observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.PASSED, ())
+    assert result.verdicts["survives"]["holds"] is True
+    assert result.planned_faults[0].silence_s == pytest.approx(3.0, abs=0.25)
+    assert result.stalls == 0
+
+
+def test_a_standstill_beside_a_planned_fault_is_blamed_as_ever(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts = standing_still(alerts, 3.0)
+    observed.measured_until_unix_ns = STARTS_NS["measured"] + 12_000_000_000
+    observed.faults = (carried_out("stop", "job", 2.0, 2.5),)
+
+    result = result_of(with_faults(plan), observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.FAILED, ("stalled",))
+
+
+def test_a_recovery_that_takes_too_long_fails(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
+    observed.alerts = standing_still(alerts, 4.0)
+    observed.measured_until_unix_ns = STARTS_NS["measured"] + 12_000_000_000
+    observed.faults = (carried_out("kill", "job", 5.0, 5.01),)
+
+    result = result_of(with_faults(plan), observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.FAILED, ("recovered",))
+    assert "the longest recovery took 4.0 s, from the kill of the job" in result.reasons[0]
+
+
+def test_what_a_fault_may_lose_is_not_missing_and_one_more_is(plan: RunPlan, observed: Observed) -> None:
+    observed.measured_until_unix_ns = STARTS_NS["measured"] + 12_000_000_000
+    observed.faults = (carried_out("kill", "job", 5.0, 5.01),)
+    observed.judgement = dataclasses.replace(GOOD, missing=2)
+
+    allowed, too_many = (result_of(with_faults(plan, loses=most), observed, "a-run") for most in (2, 1))
+
+    assert (allowed.verdict, too_many.verdict) == (Verdict.PASSED, Verdict.FAILED)
+    assert too_many.decisive == ("alerts_missing", "loses")
 
 
 def test_nothing_is_said_of_the_rigs_standstills_where_there_are_no_alerts(

@@ -1,5 +1,6 @@
 """Processes that Prometheus can read, started as they are told; nothing of them runs."""
 
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -7,13 +8,14 @@ from typing import cast
 import pytest
 import yaml
 
-from market_spread.common.errors import RunFailedError
+from market_spread.common.errors import MarketSpreadError, RunFailedError
 from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, stack
 from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.services import Child
 from market_spread.controller.deploy.local.stack import LocalStack
+from market_spread.controller.plan.faults import Fault
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD, Workload
 from tests.support.clock import ManualClock
 
@@ -37,11 +39,18 @@ class Started:
     commands: dict[str, list[str]]
     environments: dict[str, Mapping[str, str]]
     running, exit_status, pid = True, None, 1
+    signals: Sequence[int] = ()
 
     disk_is_full, log = False, "job.log"
 
-    def stop(self) -> None:
+    end = "ended with status 1"
+
+    def stop(self, within_s: float = 10.0) -> None:
         """Nothing is left of it."""
+        self.running = False
+
+    def send(self, number: int) -> None:
+        self.signals = [*self.signals, number]
 
     def last_lines(self, _count: int) -> list[str]:
         return []
@@ -143,6 +152,63 @@ def test_a_driver_is_started_again_when_its_standby_has_taken_over(tmp_path: Pat
         assert started_again == [second >= after_s for second in range(8)]
     cast(Started, stack.children["job"]).running = False
     with pytest.raises(RunFailedError, match="the job ended"):
+        stack.check_alive()
+
+
+ONE = WORKLOAD.changed(job={"replicas": 1})
+
+
+@pytest.mark.parametrize("target", ["job", "receiver", "broker"])
+def test_what_a_planned_fault_has_ended_is_started_again_once_it_is_over(tmp_path: Path, target: str) -> None:
+    stack = processes(tmp_path, monitored=False, workload=ONE)
+    stack.start()
+    fault, ports = Fault(at_s=1, do="kill", target=target, down_s=2), []
+
+    def now() -> Started:
+        return cast(Started, stack.broker.child if target == "broker" else stack.children[target])
+
+    before = now()
+    stack.strike(fault)
+    Started.commands.pop("broker", None)  # nobody listens there any more
+    for _ in range(3):
+        stack.check_alive()
+        ports.append(now() is before)
+    stack.heal(fault)
+    stack.check_alive()
+
+    assert ports == [True, True, True]  # and nobody took it for dead
+    assert before.signals == [signal.SIGKILL]
+    assert now() is not before
+    assert now().running
+    assert stack.job_restarts == (target == "job")
+    if target != "broker":
+        assert Started.environments[target]["MARKET_SPREAD_GRPC_PORT"] == "1"  # as it was told at first
+    now().running = False
+    with pytest.raises(MarketSpreadError, match=f"the {target} ended with status 1"):  # that was not planned
+        stack.check_alive()
+
+
+def test_what_a_planned_fault_stops_goes_on_afterwards(tmp_path: Path) -> None:
+    stack, fault = processes(tmp_path, monitored=False, workload=ONE), Fault(at_s=1, do="stop", target="job", for_s=2)
+    stack.start()
+
+    stack.strike(fault)
+    stack.heal(fault)
+    stack.heal(fault)
+
+    assert cast(Started, stack.children["job"]).signals == [signal.SIGSTOP, signal.SIGCONT]
+    assert not cast(Started, stack.children["receiver"]).signals
+
+
+def test_a_process_that_has_died_by_itself_is_not_started_again_by_a_fault(tmp_path: Path) -> None:
+    stack, fault = processes(tmp_path, monitored=False, workload=ONE), Fault(at_s=1, do="kill", target="receiver")
+    stack.start()
+    cast(Started, stack.children["receiver"]).running = False
+
+    stack.strike(fault)
+    stack.heal(fault)
+
+    with pytest.raises(MarketSpreadError, match="the receiver ended"):
         stack.check_alive()
 
 

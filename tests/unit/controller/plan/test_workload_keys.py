@@ -26,7 +26,12 @@ BASE: Mapping[str, Any] = {
     "job": {"batch_s": 40},
     "warm_up": {"duration_s": 2},
 }
-KEYS = [key for key in WORKLOAD.reference() if key.of in ("", "constant") and key.path != "load.profile"]
+# Those of faults go with each other alone, so they have a test of their own: test_faults.py.
+KEYS = [
+    key
+    for key in WORKLOAD.reference()
+    if key.of in ("", "constant") and key.path != "load.profile" and not key.path.startswith("faults.")
+]
 
 
 def with_key(mapping: Mapping[str, Any], path: str, value: object) -> dict[str, Any]:

@@ -84,10 +84,11 @@ class Schema(Generic[Value]):
         except ValidationError as error:
             raise UsageError("; ".join(self._sentences(error))) from None
 
-    def read_yaml(self, path: Path, what: str, first: str) -> Value:
+    def read_yaml(self, path: Path, what: str, first: str, refused: Mapping[str, str] | None = None) -> Value:
         """The value of a YAML file. UsageError naming the file, and the line of all that is wrong.
 
-        what: what the file is, for people: "workload"; first: the key that it begins with.
+        what: what the file is, for people: "workload"; first: the key that it begins with; refused: keys that it cannot
+        have here, and why, with the remedy.
         """
         with usage_errors(f"the {what} {path} cannot be read", "name a YAML file"):
             content = path.read_text()
@@ -102,6 +103,7 @@ class Schema(Generic[Value]):
             value = self._adapter.validate_python(mapping)
         except ValidationError as error:
             wrong += [(_line(sentence, lines), sentence) for sentence in self._sentences(error)]
+        wrong += [(lines[key], f"{key}: {why}") for key, why in (refused or {}).items() if key in lines]
         if wrong:
             raise UsageError("\n".join(f"{path}:{line}: {sentence}" for line, sentence in sorted(wrong)))
         return value

@@ -11,6 +11,7 @@ from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.latency import Latencies, stages_us
 from market_spread.controller.analysis.observed import Observed, replays_of
 from market_spread.controller.analysis.stalls import Groups, parts_of
+from market_spread.controller.analysis.survival import Survival
 from market_spread.controller.analysis.validity import Seen
 from market_spread.controller.clients.probe import Silence
 from market_spread.controller.plan.plan import RunPlan
@@ -20,6 +21,7 @@ from market_spread.loadgen.oracle.oracle import WHOLE_RUN
 
 # By precedence, what one and several are called, and what to try first.
 KINDS = {
+    "fault": ("planned fault", "planned faults", "see planned_faults in result.json"),
     "machine": ("standstill of the machine", "standstills of the machine", "a machine that nobody shares"),
     "broker": ("silence of the broker", "silences of the broker", "cores and a disk of the broker's own"),
     "restart": ("restart of the job", "restarts of the job", "see in logs/ why the job ended"),
@@ -33,7 +35,7 @@ KINDS = {
     "pressure": ("time of pressure", "times of pressure", "fewer neighbours, or more cores: docs/host-tuning.md"),
 }
 # For so long what piled up may make orders slow afterwards; silences are told with some slack as it is.
-_AFTER_US = {"boundary": 1_000_000, "gc": 1_000_000}
+_AFTER_US = {"boundary": 1_000_000, "gc": 1_000_000, "fault": 60_000_000}
 _STAGE_OF = {"sender": "send_lag", "receiver": "delivery", "delivery": "delivery"}
 # What was seen to happen goes before a mere concentration, and that before what is often there.
 _ROUNDS = (tuple(kind for kind in KINDS if kind not in ("partition", "key", "pressure")), ("partition",), ("pressure",))
@@ -77,7 +79,9 @@ class Causes:
         return [self.sentence, *(f"{each['text']} ({each['share']:.0%}): try {each['advice']}" for each in self.found)]
 
 
-def causes_of_run(plan: RunPlan, observed: Observed, latencies: Latencies, seen: Seen | None) -> Causes | None:
+def causes_of_run(
+    plan: RunPlan, observed: Observed, latencies: Latencies, seen: Seen | None, survived: Survival
+) -> Causes | None:
     """The causes of a run by all events that are known of it; None if none of its latencies is judged."""
     alerts, restarts = latencies.alerts, replays_of(plan, observed)
     times = [(it.component.partition("-")[0], f"{it.component} silent", it) for it in observed.silences]
@@ -87,6 +91,9 @@ def causes_of_run(plan: RunPlan, observed: Observed, latencies: Latencies, seen:
         Event("boundary", each.begin_us / 1000, each.gap_us / 1000, f"boundary of batch {each.batch_id}")
         for each in latencies.boundaries
     ]
+    for it, (begin_us, end_us) in zip(survived.figures, survived.until_recovered_us, strict=True):
+        long_us = min(end_us, observed.measured_until_unix_ns // 1000) - begin_us
+        events.append(Event("fault", begin_us / 1000, long_us / 1000, it.text))
     if seen is not None:
         long = [(jvm, end_ms, ms) for jvm, end_ms, ms in seen.pauses if ms >= _GC_MS_MIN]
         events += [Event("gc", end_ms - ms, ms, f"GC of the {jvm}") for jvm, end_ms, ms in long]

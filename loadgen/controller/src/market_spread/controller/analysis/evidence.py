@@ -70,6 +70,9 @@ class Criterion(StrEnum):
     LATENCY_MAX = "latency_max"
     RATE = "rate"
     LOSS = "loss"
+    # Survives: what was asked for planned faults.
+    RECOVERED = "recovered"
+    LOSES = "loses"
     # Valid: whether the rig and its machine let the run say anything.
     BROKE_OFF = "broke_off"
     INTERRUPTED = "interrupted"
@@ -106,13 +109,13 @@ _ALWAYS = (
     Criterion.JOB_FAILED, Criterion.ALERTS_UNEXPECTED, Criterion.ALERTS_WRONG, Criterion.ALERTS_DUPLICATED,
     Criterion.ALERTS_UNREADABLE, Criterion.MALFORMED, Criterion.DECISIONS,
 )  # fmt: skip
-_LOST = (Criterion.ALERTS_MISSING, Criterion.DECISIONS_MISSING, Criterion.CONSERVATION, Criterion.LOSS)
+_LOST = (Criterion.ALERTS_MISSING, Criterion.DECISIONS_MISSING, Criterion.CONSERVATION, Criterion.LOSS, Criterion.LOSES)
 _LOST_BY_RIG = frozenset({Criterion.LOST_BY_SENDER, Criterion.BROKE_OFF, Criterion.RIG_DISAGREES})
 # What is certain, unless the rig did one of these: it lost messages itself, or its clock was moved.
 _CERTAIN = dict.fromkeys(_ALWAYS, frozenset[Criterion]()) | dict.fromkeys(_LOST, _LOST_BY_RIG)
 _CERTAIN[Criterion.JOB_STAMPS] = frozenset({Criterion.CLOCK_ERROR})
 # A late sender excuses no stall: one that its lateness explains is laid to the sender already.
-_CERTAIN[Criterion.STALLED] = _OF_THE_RIG - {Criterion.LATE_GENERATOR}
+_CERTAIN[Criterion.STALLED] = _CERTAIN[Criterion.RECOVERED] = _OF_THE_RIG - {Criterion.LATE_GENERATOR}
 # What a system that stands still or falls behind brings about, or one that takes too long; alone it is the rig's.
 _BEHIND = frozenset({Criterion.STALLED, Criterion.LAG_GROWING})
 _CONSEQUENCES = {
@@ -173,14 +176,16 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The evidence on the three questions of a run."""
+    """The evidence on the three questions of a run, and on whether it survived its planned faults."""
 
     correct: Assessment = Assessment()
     valid: Assessment = Assessment()
     objectives: Assessment = Assessment()
+    survives: Assessment | None = None
 
     def to_mapping(self) -> dict[str, Any]:
         asked = {"correct": self.correct, "valid": self.valid, "objectives": self.objectives}
+        asked |= {"survives": self.survives} if self.survives else {}
         return {
             question: {"holds": assessment.holds, "evidence": [each.to_mapping() for each in assessment.evidence]}
             for question, assessment in asked.items()
@@ -195,7 +200,7 @@ class Verdicts:
         latency, undecided orders. False stamps excuse no slowness, as they spoil the stages alone: what was too slow is
         told by the rig's clocks.
         """
-        system = [*self.correct.failing, *self.objectives.failing]
+        system = [*self.correct.failing, *self.objectives.failing, *(self.survives or Assessment()).failing]
         of_system = {each.criterion for each in system}
         rig = [each for each in self.valid.failing if not _CONSEQUENCES.get(each.criterion, frozenset()) & of_system]
         of_rig = {each.criterion for each in rig} - {Criterion.STAMPS}

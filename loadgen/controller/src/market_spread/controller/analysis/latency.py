@@ -23,6 +23,8 @@ _GROWTH_ALERTS_MIN = 40
 _GROWTH_US_MIN = 10_000_000
 # Of chance alone, 20 medians agree so well on their order about once in a thousand runs.
 _AGREEMENT_MIN = 0.5
+# Begins and ends, Unix microseconds.
+Spans = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Latencies:
     """The alerts whose latencies are judged, and what these say of the run.
 
     met: which of the alerts waited at a boundary, or behind what had piled up there; level: whether the median of each
-    second kept its level.
+    second kept its level; disturbed: which of the alerts met a planned fault.
     """
 
     alerts: Alerts
@@ -77,25 +79,37 @@ class Latencies:
     boundaries: tuple[Boundary, ...]
     growth: Growth
     level: Steadiness
+    disturbed: Bools
 
 
-def latencies_of(alerts: Alerts, batches: Sequence[CommittedBatch], *, batch_s: float, from_us: int) -> Latencies:
-    """Latencies of the orders whose intended time is not before `from_us`, each by its first alert."""
+def latencies_of(
+    alerts: Alerts, batches: Sequence[CommittedBatch], *, batch_s: float, from_us: int, faults_us: Spans = ()
+) -> Latencies:
+    """Latencies of the orders due from `from_us` on, each by its first alert; growth and level without `faults_us`."""
     measured = judged_alerts(alerts, from_us=from_us)
     boundaries = find_boundaries(measured.emitted_us, batches, batch_s=batch_s)
     met = np.zeros(len(measured), np.bool_)
     for boundary in boundaries:
         met |= (measured.intended_us < boundary.caught_up_us) & (measured.received_us > boundary.begin_us)
-    level = Steadiness(unknown="there are no samples")
-    if len(measured):
-        level = steadiness(*medians_by_second(measured.intended_us, measured.received_us - measured.intended_us))
-    return Latencies(measured, met, boundaries, latency_growth(measured, boundaries), level)
+    level, disturbed = Steadiness(unknown="there are no samples"), meets(measured, faults_us)
+    calm = measured[~disturbed]
+    if len(calm):
+        level = steadiness(*medians_by_second(calm.intended_us, calm.received_us - calm.intended_us))
+    return Latencies(measured, met, boundaries, latency_growth(calm, boundaries), level, disturbed)
 
 
 def judged_alerts(alerts: Alerts, *, from_us: int) -> Alerts:
     """The first alert of each order whose intended time is not before `from_us`."""
     firsts = alerts[np.sort(np.unique(alerts.order_id, return_index=True)[1])]
     return firsts[firsts.intended_us >= from_us]
+
+
+def meets(alerts: Alerts, spans_us: Spans) -> Bools:
+    """Which alerts' orders were due or waited within one of the spans."""
+    met = np.zeros(len(alerts), np.bool_)
+    for begin_us, end_us in spans_us:
+        met |= (alerts.intended_us < end_us) & (alerts.received_us > begin_us)
+    return met
 
 
 def stages_us(alerts: Alerts) -> dict[str, Int64s]:

@@ -16,6 +16,7 @@ from market_spread.controller.analysis.evidence import OF_MARKET, Words
 from market_spread.controller.clients.probe import Silence
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.host.facts import HostCheck
+from market_spread.controller.plan.faults import FaultEvent
 from market_spread.controller.plan.plan import RunPlan, orders_of, path_of, quotes_of
 from market_spread.loadgen.columns import Alerts, Decisions
 from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
@@ -75,7 +76,8 @@ class Observed:
     from before this run; silences: of the rig, from the begin of the measured load on; decisions: None unless the
     workload wants all; looks: at CPU time, of the measured load from settling on; round_trips: the best of each
     process before, during and after it. words: of this kind of run; unreadable_because:
-    of its first output that a function of the user's cannot read, what that raised. checks: of the host.
+    of its first output that a function of the user's cannot read, what that raised. checks: of the host; faults: the
+    planned ones, as they were carried out.
     """
 
     started: datetime
@@ -106,6 +108,7 @@ class Observed:
     words: Words = OF_MARKET
     unreadable_because: str = ""
     checks: tuple[HostCheck, ...] = ()
+    faults: tuple[FaultEvent, ...] = ()
 
     @property
     def restarts(self) -> int:

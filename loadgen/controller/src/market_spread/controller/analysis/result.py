@@ -13,6 +13,7 @@ from market_spread.common.hdr.histogram import CLUSTERS_MIN
 from market_spread.common.words import counted
 from market_spread.controller.analysis.causes import Causes
 from market_spread.controller.analysis.evidence import WORDS, Cause, Verdict, Words
+from market_spread.controller.analysis.survival import FaultFigures
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.statistics.intervals import is_of_tail
 
@@ -20,6 +21,7 @@ SCHEMA_VERSION = 4
 # Above the rows of latencies, where their intervals and clusters are in the cells.
 LATENCY_HEAD = ("latency, ms (95% interval; clusters of time)", *PERCENTILES)
 _PARTITIONS_SHOWN_MAX = 32
+_FAULT_TIMES, _FAULT_COUNTS = ("detected", "recovered", "normal", "silence"), ("orders", "late", "lost", "doubled")
 
 LatencyNs = Mapping[str, int | None]
 
@@ -115,6 +117,8 @@ class Result:
     pause_ns_max: int | None = None
     self_test: Mapping[str, Any] | None = None
     causes: Causes | None = None
+    latency_without_faults_ns: LatencyNs = field(default_factory=dict)
+    planned_faults: tuple[FaultFigures, ...] = ()
 
     @property
     def words(self) -> Words:
@@ -183,7 +187,7 @@ def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list
     """
     few = result.too_few_clusters
     stages = {"delivery": [("to the broker's append", result.append_ns), ("from there to receipt", result.fetch_ns)]}
-    partitions = result.latency_by_state_partition_ns
+    partitions, calm = result.latency_by_state_partition_ns, result.latency_without_faults_ns
     # Of very many the slowest in the median.
     slowest = sorted(partitions, key=lambda n: -(partitions[n]["p50"] or 0))[:_PARTITIONS_SHOWN_MAX]
     shown = {n: each for n, each in partitions.items() if len(partitions) > 1 and n in slowest}
@@ -191,6 +195,7 @@ def latency_rows(result: Result, *, decimals: int, narrow: bool = False) -> list
         ("intended send to receipt", "latency_ns", result.latency_ns),
         ("  between batch boundaries", "latency_between_boundaries_ns", result.latency_between_boundaries_ns),
         *([] if result.pause_ns_max is None else [("  longest pause in between", "", {"max": result.pause_ns_max})]),
+        *([("  without planned faults", "latency_without_faults_ns", calm)] if any(calm.values()) else []),
         *((f"  {heat} probes", f"latency_by_key_ns.{heat}", each) for heat, each in result.latency_by_key_ns.items()),
         *((f"  state partition {n}", f"latency_by_state_partition_ns.{n}", each) for n, each in shown.items()),
         ("actual send to receipt", "service_time_ns", result.service_time_ns),
@@ -257,6 +262,20 @@ def figure_rows(result: Result) -> list[tuple[str, str]]:
         ("machine", f"{result.machine['cores']} cores, {result.machine['cpu_model']}"),
         *([("rig", str(result.self_test["text"]))] if result.self_test else []),
     ]
+
+
+def fault_rows(result: Result) -> list[tuple[str, ...]]:
+    """A head, then the cells of each planned fault, where a dash is what was not seen to happen; empty without any."""
+    head = ("planned fault", "at, s", *(f"{name}, s" for name in _FAULT_TIMES), *_FAULT_COUNTS)
+    rows = [
+        (
+            it.text,
+            *(_or_dash(getattr(it, f"{name}_s"), "{:,.2f}") for name in ("began", *_FAULT_TIMES)),
+            *(f"{getattr(it, name):,}" for name in _FAULT_COUNTS),
+        )
+        for it in result.planned_faults
+    ]
+    return [head, *rows] if rows else []
 
 
 def milliseconds_text(value_ns: int | None, decimals: int = 1, unit: str = " ms") -> str:

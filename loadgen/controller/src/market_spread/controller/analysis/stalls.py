@@ -136,7 +136,7 @@ def received_again_us(alerts: Alerts, replays: Sequence[tuple[int, int]]) -> Int
 def outage_of(plan: RunPlan, observed: Observed) -> Silence | None:
     """What of the rig the job may have failed by, in the measured load or after it, None if it did not fail then.
 
-    Broker or machine stood still until then, or for half of the time in which the job had to do what it did not do.
+    The machine, or a broker without planned faults, stood still until then, or for half of the time that the job had.
     """
     if observed.error is None or (begin_ns := observed.starts_unix_ns.get("measured")) is None:
         return None
@@ -144,10 +144,11 @@ def outage_of(plan: RunPlan, observed: Observed) -> Silence | None:
         begin_ns = observed.measured_until_unix_ns
     until = Silence("job", begin_ns // 1000, observed.failed_unix_ns // 1000)
     limit_us = run_limits(plan.workload).stall_us
+    are_planned = any(it.fault.target == "broker" for it in observed.faults)
     found = [
         each
         for each in observed.silences
-        if each.component in ("broker", "machine")
+        if each.component in (("machine",) if are_planned else ("broker", "machine"))
         and each.duration_us > limit_us
         and (each.end_us >= until.end_us - _JUST_US >= each.begin_us or _explains(each, until))
     ]

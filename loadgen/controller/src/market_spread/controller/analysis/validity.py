@@ -18,6 +18,7 @@ from market_spread.controller.analysis.observed import Observed, cpu_us_by_look
 from market_spread.controller.analysis.stamps import clock_offset
 from market_spread.controller.analysis.steadiness import Steadiness, Unsteady, steadiness
 from market_spread.controller.host.timeline import Series, Timeline
+from market_spread.controller.plan.faults import BROKER
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
 from market_spread.controller.statistics.intervals import Floats
@@ -95,11 +96,14 @@ def validity(
     if not evidence and observed.error is None and observed.judgement is None:  # it ended by itself
         evidence.append(Evidence(Criterion.NOT_JUDGED, False, "the run ended before it could be judged"))
     taken = f"the broker did not take {failed} messages" if failed else "the broker took every message"
+    queue = generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload))
+    if any(event.fault.target == BROKER for event in observed.faults):
+        queue = replace(queue, holds=queue.holds or None, text="the broker had planned faults, and the load waited")
     evidence += [
         stalled,  # before what it brings about
         _late_generator(plan, observed),
         at_most(Criterion.LOST_BY_SENDER, failed, 0, unit="messages", text=taken),
-        generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload)),
+        queue,
         _if_told(Criterion.STOLEN, observed.stolen_share, void.stolen_share),
     ]
     if (judgement := observed.judgement) is not None:

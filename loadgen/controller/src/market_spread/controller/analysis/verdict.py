@@ -18,6 +18,7 @@ from market_spread.controller.analysis.result import LatencyNs, Result
 from market_spread.controller.analysis.stalls import longest_pause_us, outage_of, rig_stalled, stalled, stalls_of
 from market_spread.controller.analysis.stamps import stamps
 from market_spread.controller.analysis.steadiness import Unsteady
+from market_spread.controller.analysis.survival import Survival, survival
 from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of, late_frames, validity
 from market_spread.controller.clients.probe import Silence
 from market_spread.controller.host.facts import this_machine
@@ -72,11 +73,14 @@ def result_of(
     workload, sent, judgement = plan.workload, observed.sent, observed.judgement
     settle_us = judged_from_unix_ns(plan, observed) // 1000
     batches, batch_s, latencies = observed.job.batches, workload.job.batch_s, None
+    survived = survival_of(observed, settle_us)
     if (timed := observed.timed_alerts) is not None:
-        latencies = latencies_of(timed, batches, batch_s=batch_s, from_us=settle_us)
+        spans = survived.until_normal_us
+        latencies = latencies_of(timed, batches, batch_s=batch_s, from_us=settle_us, faults_us=spans)
     cpu_us, half_us, broker_cpu_us = cpu_per_message(observed.looks)
     backlog = backlog_of(seen, from_s=settle_us / 1e6) if seen else Backlog()
-    stalls, outage = stalls_of(plan, observed), outage_of(plan, observed)
+    stalls = tuple(stall for stall in stalls_of(plan, observed) if not survived.excuses(stall))
+    outage = outage_of(plan, observed)
     samples = _samples(plan, observed, latencies)
     estimates = {path: intervals_and_clusters(*each, _PERCENTILES) for path, each in samples.items()}
     clusters = {path: of for path, (_, of) in estimates.items()}
@@ -87,10 +91,11 @@ def result_of(
         # From the first message's intended send to the receipt of the last alert.
         begin_us, end_us = observed.starts_unix_ns["measured"] // 1000, int(observed.alerts.received_us.max())
         rate_per_s = sent.messages_sent / ((end_us - begin_us) / 1e6)
-    rests_on = clusters.get("latency_ns", {})
-    achieved = Achieved(latency_ns, plan.offered_rate_per_s, rate_per_s, lost(observed), rests_on)
+    path = "latency_without_faults_ns" if observed.faults else "latency_ns"  # faults have objectives of their own
+    calm_ns, rests_on = summaries_ns.get(path, _NO_LATENCY), clusters.get(path, {})
+    achieved = Achieved(calm_ns, plan.offered_rate_per_s, rate_per_s, lost(observed), rests_on)
     asked = achieved.assess(workload.objectives)
-    correct = correctness(observed, outage)
+    correct = correctness(observed, outage, loses=workload.faults.loses if workload.faults else 0)
     valid = validity(plan, observed, latencies, rig_stalled(plan, observed, stalls, outage), seen)
     paced: list[Evidence] = []
     if latencies is not None:
@@ -102,6 +107,7 @@ def result_of(
         correct=Assessment(tuple(correct), known=judgement is not None),
         valid=Assessment(tuple(valid)),
         objectives=Assessment((*paced, *asked), known=all(each.holds is not None for each in asked)),
+        survives=Assessment(survived.evidence(workload.faults, judgement, observed.words)) if workload.faults else None,
     )
     counts: dict[str, Any] = {f"alerts_{count}": getattr(judgement, count, None) for count in _JUDGED}
     counts |= {f"orders_{count}": getattr(observed.decisions, count, None) for count in ("decided", "accepted")}
@@ -116,7 +122,7 @@ def result_of(
     pause_us = longest_pause_us(latencies.alerts, latencies.boundaries) if latencies else None
     durations_ns = [batch.duration_ns for batch in batches if batch.start_unix_ns // 1000 >= settle_us]
     gaps_ns = [boundary.gap_us * 1000 for boundary in latencies.boundaries] if latencies else []
-    causes = causes_of_run(plan, observed, latencies, seen) if latencies else None
+    causes = causes_of_run(plan, observed, latencies, seen, survived) if latencies else None
     decision_faults = observed.decisions.sentences if observed.decisions else {}
     return Result(
         run_id=run_id, workload=workload.name, mode=workload.subject, settings=_settings(plan), machine=this_machine(),
@@ -141,6 +147,7 @@ def result_of(
         latency_ns=latency_ns,
         latency_samples=len(latencies.alerts) if latencies else 0,
         negative_latencies=int((latencies.alerts.received_us < latencies.alerts.intended_us).sum()) if latencies else 0,
+        latency_without_faults_ns=calm_ns if observed.faults else {}, planned_faults=survived.figures,
         latency_between_boundaries_ns=summaries_ns.get("latency_between_boundaries_ns", _NO_LATENCY),
         service_time_ns=summaries_ns.get("service_time_ns", _NO_LATENCY),
         stages_ns={stage: summaries_ns.get(f"stages_ns.{stage}", _NO_LATENCY) for stage in STAGES},
@@ -176,6 +183,7 @@ def _samples(plan: RunPlan, observed: Observed, latencies: Latencies | None) -> 
         }
         which = {
             "latency_between_boundaries_ns": ~latencies.met,
+            **({"latency_without_faults_ns": ~latencies.disturbed} if observed.faults else {}),
             **{f"latency_by_key_ns.{heat}": of_heat for heat, of_heat in _by_heat(plan, judged.symbol).items()},
             **{f"latency_by_state_partition_ns.{number}": partitions == number for number in np.unique(partitions)},
         }
@@ -230,15 +238,26 @@ def _lag_growing(plan: RunPlan, observed: Observed, latencies: Latencies, backlo
 def _settings(plan: RunPlan) -> Mapping[str, object]:
     """Every key of the workload that says what is offered and to which job, without its part; four keep older names."""
     document, is_market = plan.workload.to_mapping(), plan.origin.get("source") == "market"
-    settings = {name: document[name] for name in ("load", "decisions", "input", "output", "check") if name in document}
+    settings = {
+        name: document[name] for name in ("load", "decisions", "input", "output", "check", "faults") if name in document
+    }
     for part in ("market", "frames", "job", "warm_up"):
         settings |= {_SETTINGS.get(f"{part}.{name}", name): value for name, value in document.get(part, {}).items()}
     of_market = () if is_market else ("changing_symbols", "rejected_share", "order_share", "probes_per_s")
     return {**plan.origin, **{name: value for name, value in settings.items() if name not in ("mode", *of_market)}}
 
 
-def correctness(observed: Observed, outage: Silence | None) -> list[Evidence]:
-    """Every alert as the oracle says, no message lost or made up on the way. outage: what may have ended the job."""
+def survival_of(observed: Observed, from_us: int) -> Survival:
+    """What became of the planned faults. from_us: from when on latencies count, Unix microseconds."""
+    if (timed := observed.timed_alerts) is None or not observed.faults:
+        return Survival()
+    lost_us = np.array(observed.judgement.missing_us if observed.judgement else (), np.int64)
+    begin_us, end_us = observed.starts_unix_ns["measured"] // 1000, observed.measured_until_unix_ns // 1000
+    return survival(observed.faults, timed, begin_us=begin_us, from_us=from_us, end_us=end_us, lost_us=lost_us)
+
+
+def correctness(observed: Observed, outage: Silence | None, *, loses: int = 0) -> list[Evidence]:
+    """Every alert as the oracle says. outage: what may have ended the job; loses: how many planned faults may lose."""
     evidence: list[Evidence] = []
     answers = observed.words.answers
     if observed.error is not None and not isinstance(observed.error, RunVoidError):
@@ -255,7 +274,8 @@ def correctness(observed: Observed, outage: Silence | None) -> list[Evidence]:
         for kind, said in _FAULTS.items():
             if kind != "missing" or observed.judgement is not None:
                 count, criterion = getattr(judgement, kind), Criterion(f"alerts_{kind}")
-                evidence.append(at_most(criterion, count, 0, unit=answers, text=f"{count or 'no'} {answers} {said}"))
+                limit, text = loses if kind == "missing" else 0, f"{count or 'no'} {answers} {said}"
+                evidence.append(at_most(criterion, count, limit, unit=answers, text=text))
     if (found := observed.decisions) is not None:
         duplicated = 0 if found.duplicates_allowed else found.duplicated
         faults = {"unknown": found.unknown, "duplicated": duplicated, "wrong": found.wrong, "stale": found.stale}

@@ -23,7 +23,7 @@ _VALUES = (
     "failed_unix_ns",
 )  # fmt: skip
 # What an older document may lack.
-_NEWER = ("silences", "looks", "round_trips", "checks")
+_NEWER = ("silences", "looks", "round_trips", "checks", "faults")
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, ParseError)
 _ERRORS = {kind.__name__: kind for kind in (DeadlineError, RunFailedError, RunVoidError, MarketSpreadError)}
 

@@ -171,7 +171,8 @@ def run(
         end(carry_on(resume, runs_folder=runs_folder, as_json=as_json))
     if workload is None or resume is not None:
         raise UsageError("name a WORKLOAD, or a run with --resume")
-    plan = plan_of_workload(read_workload(workload, Overrides(**changes)))
+    refused = {"faults": "they are for local runs so far; leave them out"} if target == "kubernetes" else {}
+    plan = plan_of_workload(read_workload(workload, Overrides(**changes), refused))
     if isinstance(plan.workload, SystemWorkload):
         require_allowed(plan.workload, yes_load)
         if keep_input or monitored:

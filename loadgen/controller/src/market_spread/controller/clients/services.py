@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import repeat
@@ -13,7 +14,7 @@ from google.protobuf.message import Message
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to, partition_offsets
-from market_spread.common.job_contract import ALL_DECISIONS, REJECTED_DECISIONS, TOPICS, Topics
+from market_spread.common.job_contract import ALL_DECISIONS, MODES, REJECTED_DECISIONS, TOPICS, Topics
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
 from market_spread.controller.clients.together import JobHistory, merged_replicas, merged_senders, with_standby
@@ -149,7 +150,8 @@ class JobClient:
         if not statuses:
             return None
         together = merged_replicas(statuses, silent=silent)
-        has_history = self._outage_ns > 0 and len(self._jobs) == 1
+        # Another system's count is of what it has committed, whoever has done it.
+        has_history = self._outage_ns > 0 and len(self._jobs) == 1 and together.mode in MODES
         return self._history.continued(together) if has_history else together
 
     def take_round_trips(self) -> dict[str, RoundTrip]:
@@ -223,6 +225,7 @@ class Clients(JobClient):
         self._senders = [SenderStub(sender) for sender in senders]
         self._receiver = ReceiverStub(receiver)
         self.topics = addresses.topics
+        self._receiving: pb.StartReceivingRequest | None = None
         self._decisions_topic = self.topics.decisions if decisions == ALL_DECISIONS else ""
 
     def start_sending(self, load: PlannedLoad, request: pb.StartSendingRequest) -> int:
@@ -278,8 +281,15 @@ class Clients(JobClient):
         market = pb.StartReceivingRequest(alerts_topic=its.alerts, decisions_topic=self._decisions_topic)
         request.MergeFrom(system or market)
         _call("receiver", self._receiver.Start, request, 30)
+        self._receiving = request
 
     def receiver_status(self) -> pb.ReceiverStatusResponse:
+        """What it has received. One whose process was started again goes on behind what its ledger has."""
+        status = self._status_or_last("receiver", self._receiver.Status, pb.ReceiverStatusRequest())
+        if status.phase != pb.Phase.PHASE_IDLE or self._receiving is None:
+            return status
+        with suppress(_SilentError):  # neither may the broker be there
+            _call("receiver", self._receiver.Start, self._receiving, 30)
         return self._status_or_last("receiver", self._receiver.Status, pb.ReceiverStatusRequest())
 
     def drain_receiver(self, timeout_s: float) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from market_spread.common.job_contract import REAL_TIME, slots_needed
 from market_spread.controller.clients.services import Addresses
 from market_spread.controller.host.facts import Host
+from market_spread.controller.plan.faults import Fault
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder import Section
 
@@ -69,6 +70,14 @@ class Environment(Protocol):
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         """A hint on how to monitor the run, or None; may write into the run's folder."""
         return None
+
+    def strike(self, fault: Fault) -> None:
+        """Begin a planned fault of a process of the run; as `heal`, from any thread. Raises nothing."""
+        return
+
+    def heal(self, fault: Fault) -> None:
+        """End it: what it has stopped goes on, what it has ended is started again by the next `check_alive`."""
+        return
 
     def stop_all_but_aggregator(self) -> None:
         """Stop everything the run started except the aggregator, which keeps serving its measurements."""

@@ -1,3 +1,3 @@
 """From a workload to what is sent, asked for and tolerated."""
 
-__all__ = ["objectives", "plan", "reading", "system", "workload"]
+__all__ = ["faults", "objectives", "plan", "reading", "system", "workload"]

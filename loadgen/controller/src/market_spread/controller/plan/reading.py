@@ -1,5 +1,6 @@
 """Reads a workload from its file, with what the command line changes of it, and writes it again."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -31,9 +32,9 @@ class Overrides:
     frame_messages: int | None = _option("frames.messages", "--frame-size")
 
 
-def read_workload(path: Path, overrides: Overrides | None = None) -> Workload:
-    """The workload of a file. UsageError naming every error with its line, and what would be right."""
-    return overridden(_read(path), overrides or Overrides())
+def read_workload(path: Path, overrides: Overrides | None = None, refused: Mapping[str, str] | None = None) -> Workload:
+    """The workload of a file. UsageError naming each error with its line. refused: keys that cannot be, and why."""
+    return overridden(_read(path, refused), overrides or Overrides())
 
 
 def schema_of(document: object) -> Schema[Workload] | Schema[SystemWorkload]:
@@ -47,10 +48,10 @@ def _names_system(path: Path) -> bool:
     return False
 
 
-def _read(path: Path) -> Workload:
+def _read(path: Path, refused: Mapping[str, str] | None = None) -> Workload:
     if _names_system(path):
-        return resolved(SYSTEM_WORKLOAD.read_yaml(path, "workload", "name"), path.absolute().parent)
-    return WORKLOAD.read_yaml(path, "workload", "name")
+        return resolved(SYSTEM_WORKLOAD.read_yaml(path, "workload", "name", refused), path.absolute().parent)
+    return WORKLOAD.read_yaml(path, "workload", "name", refused)
 
 
 def standalone(path: Path) -> str:

@@ -1,6 +1,7 @@
 """A workload for a system that is not ours: what is started, where its Kafka is, what it reads, what it is to write."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -176,6 +177,12 @@ class SystemWorkload(Workload):
         return topic.removeprefix(self.kafka.prefix)
 
     @property
+    def untouchable(self) -> Mapping[str, str]:
+        job = {"job": "the system is attached, so end its processes yourself"} if self.system.attached else {}
+        broker = {"broker": "the broker of kafka.bootstrap is not the run's"} if self.kafka.bootstrap else {}
+        return job | broker
+
+    @property
     def subject(self) -> str:
         return self.job.mode if self.system.kind == PIPELINE else self.system.kind
 
@@ -232,6 +239,8 @@ def resolved(workload: SystemWorkload, folder: Path) -> SystemWorkload:
             raise UsageError(
                 f"warm_up.settle_s={workload.warm_up.settle_s:g}; use less than the load's {load.duration_ns / 1e9:g} s"
             )
+        if wrong := workload.faults.wrong(load.duration_ns / 1e9, workload.untouchable) if workload.faults else []:
+            raise UsageError("; ".join(f"faults.{sentence}" for sentence in wrong))
     system, spark = workload.system, workload.system.spark
     system = replace(
         system,

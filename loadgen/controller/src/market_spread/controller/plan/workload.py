@@ -1,5 +1,6 @@
 """A workload: what a run offers and to which job. The dataclasses are its file: keys, ranges, defaults, meanings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, inf
 from typing import Annotated, Any, Self
@@ -21,6 +22,7 @@ from market_spread.common.load.schedule import AnyProfile, Constant
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, number, text
 from market_spread.common.wire.layout import BUCKETS_MAX
 from market_spread.controller.host.facts import PREFLIGHTS, MachineKeys
+from market_spread.controller.plan.faults import Fault, FaultKeys
 from market_spread.controller.plan.objectives import FALSE_STAMPS_SHARE_MAX, PERCENTILES, Limits, Objectives, VoidLimits
 from market_spread.loadgen.market.parameters import REJECTED_SHARE, STATE_PARTITIONS_MAX
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
@@ -182,6 +184,24 @@ class Workload:
         str, choice(PREFLIGHTS, "What happens if the machine [differs](run-document.md#preflight).")
     ] = "warn"
     machine: MachineKeys = field(default_factory=MachineKeys)
+    faults: FaultKeys | None = None
+
+    @model_validator(mode="after")
+    def _faults_can_be_had(self) -> Self:
+        wrong = self.faults.wrong(self.load.duration_ns / 1e9, self.untouchable) if self.faults else []
+        if wrong:
+            raise ValueError("\n".join(f".faults.{sentence}" for sentence in wrong))
+        return self
+
+    @property
+    def untouchable(self) -> Mapping[str, str]:
+        """The targets of faults whose processes are not the run's own, and why."""
+        return {}
+
+    @property
+    def planned_faults(self) -> tuple[Fault, ...]:
+        """What goes wrong on purpose, by its begin."""
+        return self.faults.planned(self.load.duration_ns / 1e9, self.untouchable) if self.faults else ()
 
     def to_mapping(self) -> dict[str, Any]:
         """What its file holds."""

@@ -20,6 +20,7 @@ from market_spread.controller.clients.services import JOB_STARTS_WITHIN_S, Addre
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
+from market_spread.controller.session.fault_schedule import FaultSchedule
 from market_spread.v1.control_pb2 import (
     DescribeTopicsResponse,
     JobStatusResponse,
@@ -61,6 +62,7 @@ class Run:
         self._begun_ns = self.clock.monotonic_ns()
         self._ends: dict[Partition, int] = {}
         self._watch = Watch(clock=self.clock)
+        self._faults = FaultSchedule(self.plan.workload.planned_faults, self.environment, clock=self.clock)
         self._topics: tuple[str, ...] = ()  # that the load goes to, if it is not the market's
 
     def carry_out(self) -> Observed:
@@ -167,6 +169,8 @@ class Run:
         try:
             self._send("measured", clients, observed, "measuring")
         finally:  # also if the job dies: what the machine did until then is known
+            self._faults.close()
+            observed.faults = self._faults.events
             observed.measured_until_unix_ns = self.clock.unix_ns()
         observed.round_trips["during"] = clients.take_round_trips()
         observed.interrupted = self.interrupted.is_set()
@@ -229,6 +233,8 @@ class Run:
             topics=self._topics,
         )
         observed.starts_unix_ns[phase] = clients.start_sending(load, request)
+        if phase == "measured":
+            self._faults.start(observed.starts_unix_ns[phase])
         stopped = False
         while True:
             self.environment.check_alive()

@@ -1,6 +1,6 @@
 """A run whose system is the user's: its own messages to warm it up, the measured load, the drain, the judgement."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from market_spread.common.clock import polls
@@ -96,6 +96,8 @@ class SystemRun(Run):
         else:
             are_one = [each.expects == ONE for each in self._workload.output]
             observed.judgement = judge_counts(sent, observed.alerts.order_id, are_one, self._names)
+        if (again := observed.judgement.duplicated) and observed.restarts:  # it may do again what it had not committed
+            observed.judgement = replace(observed.judgement, duplicated=0, replayed=again)
 
     def _expect(self, reference: str) -> None:
         """Have the check say what is right of all messages. UsageError if it raises."""

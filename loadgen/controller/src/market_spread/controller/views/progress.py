@@ -1,6 +1,6 @@
 """What a run shows on the terminal: its progress while it lasts, its result at the end."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
@@ -12,7 +12,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.hdr.histogram import CLUSTERS_MIN, HdrCounts
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import RunProgress
-from market_spread.controller.analysis.result import Result, figure_rows, latency_rows, milliseconds_text
+from market_spread.controller.analysis.result import Result, fault_rows, figure_rows, latency_rows, milliseconds_text
 from market_spread.controller.plan.objectives import PERCENTILES
 
 _LINE_EVERY_NS = 5_000_000_000
@@ -55,7 +55,8 @@ def result_table(result: Result) -> RenderableType:
     figures = Table(show_header=False, box=None, padding=(0, 2))
     for name, value in figure_rows(result):
         figures.add_row(name, Text(value))
-    return Group("", head, *reasons, *why, "", _latency_table(result), *few, "", figures)
+    planned: list[RenderableType] = [_table(rows, "Planned faults"), ""] if (rows := fault_rows(result)) else []
+    return Group("", head, *reasons, *why, "", _latency_table(result), *few, "", *planned, figures)
 
 
 class _Rates:
@@ -124,10 +125,13 @@ def _latency_table(result: Result) -> Table:
     rows = latency_rows(result, decimals=1, narrow=True)
     # On 80 columns there is no room for percentiles that the run is too short for.
     known = [at for at, name in enumerate(PERCENTILES, 1) if rows[0][at] != "–" or name in _ALWAYS]
-    columns = (Column("", no_wrap=True), *(Column(PERCENTILES[at - 1], justify="right") for at in known))
-    table = Table(
-        *columns, title="Latency, milliseconds", title_justify="left", title_style="bold", box=None, padding=(0, 1)
-    )
-    for row in rows:
-        table.add_row(row[0], *(row[at] for at in known))
+    rows = [("", *PERCENTILES), *rows]
+    return _table([(row[0], *(row[at] for at in known)) for row in rows], "Latency, milliseconds")
+
+
+def _table(rows: Sequence[Sequence[str]], title: str) -> Table:
+    columns = (Column(rows[0][0], no_wrap=True), *(Column(name, justify="right") for name in rows[0][1:]))
+    table = Table(*columns, title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1))
+    for row in rows[1:]:
+        table.add_row(*row)
     return table

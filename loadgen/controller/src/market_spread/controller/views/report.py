@@ -12,7 +12,7 @@ from market_spread.common.documents import write_whole
 from market_spread.common.errors import UsageError
 from market_spread.common.hdr.histogram import CLUSTERS_MIN
 from market_spread.controller.analysis.evidence import Criterion
-from market_spread.controller.analysis.result import LATENCY_HEAD, Result, figure_rows, latency_rows
+from market_spread.controller.analysis.result import LATENCY_HEAD, Result, fault_rows, figure_rows, latency_rows
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder import Manifest, RunFolder
@@ -51,6 +51,7 @@ def write_report(folder: RunFolder, result: Result, *, clock: Clock) -> Path:
         "outcome": result.outcome,
         "manifest": {"sections": manifest.sections if (manifest := manifest_of(folder)) else {}},
         "latencies": [LATENCY_HEAD, *latency_rows(result, decimals=2)],
+        "faults": fault_rows(result),
         "clusters_min": CLUSTERS_MIN,
         "anomalies": anomalies(result),
         "charts": {
@@ -105,12 +106,13 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result) -> str:
         f"```sh\n{command}\n```",
         f"The workload is beside this document as it was run. Steps: {', '.join(steps)}.",
         "## Verdicts",
-        *(_verdict(name, result) for name in ("correct", "valid", "objectives")),
+        *(_verdict(name, result) for name in result.verdicts),
         "## Figures",
         markdown_table(LATENCY_HEAD, latencies),
         f"{result.latency_samples:,} samples; a percentile is given if ten values lie above it. What is slow is slow "
         "together: an interval takes a run of more than 45 s. “– (6 clusters)”: not evaluated, for a tail takes "
         f"{CLUSTERS_MIN} clusters of time that it lies in; `result.json` has what was observed.",
+        markdown_table(faults[0], faults[1:], text_columns=1) if (faults := fault_rows(result)) else "",
         markdown_table(("figure", ""), figure_rows(result)),
         "## Out of the ordinary",
         "\n".join(f"* {each}" for each in anomalies(result)) or "Nothing.",
@@ -138,7 +140,8 @@ def anomalies(result: Result) -> list[str]:
 def _verdict(name: str, result: Result) -> str:
     assessment = result.verdicts[name]
     words = {True: "yes", False: "no", None: "not known" if assessment["evidence"] else "none asked for"}
-    title = {"correct": "Correct", "valid": "Valid", "objectives": "Keeps up and meets the objectives"}[name]
+    titles = {"correct": "Correct", "valid": "Valid", "objectives": "Keeps up and meets the objectives"}
+    title = titles.get(name, "Survives its planned faults")
     holds, answers = {True: "holds", False: "**fails**", None: "–"}, result.words.answers
     rows = [
         (each["check"].replace("_", " ").replace("alerts", answers), holds[each["holds"]], each["text"])

@@ -45,6 +45,7 @@ class Judgement:
     alert, of which nothing can be said. delay_us: the longest that an order took from its intended send to the receipt
     of its alert, or what was given as the longest delay.
     sentences: for `missing`, `unexpected`, `duplicated` and `wrong` the first ten, readable.
+    missing_us: when the missing ones were to be sent, Unix microseconds.
     """
 
     orders: int
@@ -63,6 +64,7 @@ class Judgement:
     delay_us: int
     sentences: Mapping[str, tuple[str, ...]]
     belated: tuple[int, ...] = ()
+    missing_us: tuple[int, ...] = ()
 
     @property
     def void_reason(self) -> str | None:
@@ -214,6 +216,7 @@ class Oracle(InputJudge):
                 "wrong": sentences_of(found.wrong, theirs.alerts, lambda i: sentence_of(found.checks, i)),
             },
             belated=tuple(belated.tolist()),
+            missing_us=tuple(orders.intended_us[found.missing].tolist()),
         )  # fmt: skip
 
     def _excused(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> tuple["_BoundOutcome", int]:

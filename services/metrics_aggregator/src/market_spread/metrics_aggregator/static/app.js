@@ -2118,10 +2118,10 @@
       ])
     };
   }
-  function fillResultTable(element, [head, ...rows]) {
+  function fillResultTable(element, [head, ...rows], caption = "Latencies of the result, with their 95% intervals") {
     if (!head || element.childElementCount > 0) return;
     const columns = head.map((title, at) => ({ title, numeric: at > 0 }));
-    const made = table({ caption: "Latencies of the result, with their 95% intervals", columns });
+    const made = table({ caption, columns });
     made.setRows(rows);
     element.append(made.element);
   }

@@ -1074,7 +1074,12 @@
   }
 
   // src/parts/document.js
-  var TITLES = { correct: "Correct", valid: "Valid", objectives: "Meets the objectives" };
+  var TITLES = {
+    correct: "Correct",
+    valid: "Valid",
+    objectives: "Meets the objectives",
+    survives: "Survives its planned faults"
+  };
   function head({ result, outcome }) {
     const themes = h("button.quiet", { type: "button", on: { click: () => toggleTheme() } }, "light / dark");
     const tables = h("button.quiet", { type: "button", on: { click: () => toggleAllTables() } }, "tables");
@@ -1235,10 +1240,10 @@
       }
     };
   }
-  function fillResultTable(element, [head2, ...rows]) {
+  function fillResultTable(element, [head2, ...rows], caption = "Latencies of the result, with their 95% intervals") {
     if (!head2 || element.childElementCount > 0) return;
     const columns = head2.map((title, at) => ({ title, numeric: at > 0 }));
-    const made = table({ caption: "Latencies of the result, with their 95% intervals", columns });
+    const made = table({ caption, columns });
     made.setRows(rows);
     element.append(made.element);
   }
@@ -3459,9 +3464,11 @@
     document.title = `${facts.result.run_id} – Market Spread`;
     const latencies = h("section");
     fillResultTable(latencies, facts.latencies);
+    const faults = h("section");
+    fillResultTable(faults, facts.faults ?? [], "Planned faults, and what became of the output");
     const why = new Why();
     why.update(model, { live: false, result: facts.result });
-    document.body.append(head(facts), why.element, verdicts(facts.result));
+    document.body.append(head(facts), why.element, verdicts(facts.result), faults);
     if (model && span) {
       const charts = new ReportCharts(facts, model, span);
       document.body.append(charts.element);

@@ -84,7 +84,7 @@ class Broker:
     def check_alive(self) -> None:
         """RunVoidError if it has ended by itself."""
         if self.child is not None and not self.child.running:
-            raise RunVoidError(f"the broker ended with status {self.child.exit_status}; {self._reason()}")
+            raise RunVoidError(f"the broker {self.child.end}; {self._reason()}")
 
     def _prepare_folder(self) -> Path:
         """Write the configuration and, the first time, what makes a folder a broker's own.

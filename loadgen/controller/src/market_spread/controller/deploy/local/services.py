@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ import psutil
 from market_spread.common.clock import Clock, polls
 from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
+from market_spread.common.processes import family
 
 START_TIMEOUT_S = 60
 _FREE_BYTES_MIN = 1024 * 1024
@@ -89,6 +90,19 @@ class Child:
         """Whether the disk of its output has no room left, or had none; that is why anything fails then."""
         is_full_now = shutil.disk_usage(self.log.parent).free < _FREE_BYTES_MIN
         return is_full_now or any(os.strerror(errno.ENOSPC) in line for line in self.last_lines(1000))
+
+    def send(self, number: int) -> None:
+        """Send a signal to it, and to everything that it has started."""
+        with suppress(psutil.Error):
+            for process in family(psutil.Process(self.pid)):
+                with suppress(psutil.Error):
+                    process.send_signal(number)
+
+    @property
+    def end(self) -> str:
+        """How it has ended, for people: `was killed (SIGKILL)`, `ended with status 1`."""
+        status = self.exit_status or 0
+        return f"ended with status {status}" if status >= 0 else f"was killed ({signal.Signals(-status).name})"
 
     def stop(self, *, within_s: float = 10.0) -> None:
         """Ask it to end; end it, and everything it started, by force after the time."""
@@ -164,12 +178,12 @@ class Services:
             for child in started:
                 pool.submit(child.stop, within_s=10)
 
-    def check_alive(self) -> None:
-        """Raise if a process has ended by itself: RunFailedError for the job, RunVoidError for the others."""
+    def check_alive(self, besides: Collection[str] = ()) -> None:
+        """Raise if one besides these has ended by itself: RunFailedError for the job, RunVoidError for the others."""
         for name, child in self.children.items():
-            if not child.running:
+            if name not in besides and not child.running:
                 error = RunFailedError if name.startswith("job") else RunVoidError
-                raise error(f"the {name.replace('_', ' ')} ended with status {child.exit_status}; {_reason(child)}")
+                raise error(f"the {name.replace('_', ' ')} {child.end}; {_reason(child)}")
 
 
 def _reason(child: Child) -> str:

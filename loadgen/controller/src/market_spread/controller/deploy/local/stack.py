@@ -3,7 +3,9 @@
 import json
 import shlex
 import shutil
+import signal
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,9 +24,10 @@ from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.local.broker import Broker, free_port
 from market_spread.controller.deploy.local.jvms import LocalJvms, jvm_options, jvm_section, local_jvms, stable
-from market_spread.controller.deploy.local.services import Services
+from market_spread.controller.deploy.local.services import Child, Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host
+from market_spread.controller.plan.faults import BROKER, JOB, KILL, RECEIVER, STOP, Fault
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder import Section, gather_logs
 from market_spread.metrics_aggregator.config import AggregatorConfig
@@ -40,6 +43,8 @@ RULES = Path(__file__).parents[7] / "charts" / "monitoring" / "rules"
 # Of replicas' processes, in a run: one that cannot live is to end it.
 _RESTARTS_MAX = 3
 _TAKE_OVER_NS = 6_000_000_000
+# After a planned fault the job may take so long to answer again: its JVM starts on a busy machine.
+_PLANNED_OUTAGE_S = 120.0
 
 
 def write_prometheus(folder: Path, aggregator: str, broker: str, jobs: Sequence[str], *, rules: Path = RULES) -> Path:
@@ -76,7 +81,6 @@ class LocalStack:
     outlives_parent: bool = False
 
     is_new = True
-    job_outage_s = 0.0
     job_waits_for_topics = True  # else it is started after them
 
     def __post_init__(self) -> None:
@@ -84,6 +88,12 @@ class LocalStack:
         self._load_stopped = False
         self._pushing = ""
         self._job_ports: dict[int, int] = {}
+        self._receiver_port = 0
+        self._down: dict[str, bool] = {}  # what a planned fault has ended, and whether it may be started again
+        self._struck: dict[str, str] = {}  # by the targets of the faults that last
+        ends_job = [it.target == JOB and it.do != STOP for it in self.workload.planned_faults]
+        self.job_outage_s = _PLANNED_OUTAGE_S if any(ends_job) and self._drivers == 1 else 0.0
+        self._restarts_max = _RESTARTS_MAX + sum(ends_job)
         self.job_restarts = 0
         self._ended_ns = 0
         self._ui_ports = [free_port() for _ in range(self._drivers)] if self.monitored else []
@@ -127,13 +137,13 @@ class LocalStack:
             self._start_job(replica)  # before the topics: its JVM takes longest
         if self.job_waits_for_topics:
             self._make_topics()
-        receiving = ReceiverConfig(data_folder=self.folder / "receiver", **self._of_every_service("receiver"))
-        self._services.start("receiver", "market_spread.receiver", receiving)
+        self._start_receiver()
         self._services.start("sender", "market_spread.sender", SenderConfig(**self._of_every_service("sender")))
+        self._receiver_port = self._services.ports(RECEIVER)["grpc"]
         return Addresses(
             bootstrap_servers=self.broker.bootstrap_servers,
             sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
-            receiver=f"127.0.0.1:{self._services.ports('receiver')['grpc']}",
+            receiver=f"127.0.0.1:{self._receiver_port}",
             job=self._address_of_job(0),
             aggregator=self._pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
@@ -158,9 +168,15 @@ class LocalStack:
 
     def check_alive(self) -> None:
         """As in any environment; but a replica of the job, or its standby, is started again, while another one runs."""
-        self.broker.check_alive()
-        ended = [replica for replica in range(self._drivers) if not self.children[_job_name(replica)].running]
-        if ended and len(ended) < self._drivers and (self._ended_ns or self.job_restarts < _RESTARTS_MAX):
+        # What a planned fault has ended: by the main thread, so that it ends with this process.
+        for name in [name for name, may_return in list(self._down.items()) if may_return]:
+            self._start_again(name)
+            del self._down[name]
+        if BROKER not in self._down:
+            self.broker.check_alive()
+        names = [_job_name(replica) for replica in range(self._drivers)]
+        ended = [at for at, name in enumerate(names) if name not in self._down and not self.children[name].running]
+        if ended and len(ended) < self._drivers and (self._ended_ns or self.job_restarts < self._restarts_max):
             self.job_restarts += 0 if self._ended_ns else len(ended)  # at once: the other one already reads again
             now_ns = self.clock.monotonic_ns()
             self._ended_ns = self._ended_ns or now_ns
@@ -169,11 +185,34 @@ class LocalStack:
             self._ended_ns = 0
             for replica in ended:
                 self.restart_job(replica)
-        self._services.check_alive()
+        self._services.check_alive(self._down)
+
+    def strike(self, fault: Fault) -> None:
+        name, child = self._victim(fault.target)
+        if child is None or not child.running:
+            return
+        self._struck[fault.target] = name
+        if fault.do == STOP:
+            child.send(signal.SIGSTOP)
+            return
+        self._down[name] = False  # first, so that nobody takes it for dead
+        if fault.do == KILL:
+            child.send(signal.SIGKILL)
+        child.stop(within_s=15)
+
+    def heal(self, fault: Fault) -> None:
+        name = self._struck.pop(fault.target, "")
+        child = self.broker.child if name == BROKER else self.children.get(name)
+        if fault.do == STOP and child is not None:
+            child.send(signal.SIGCONT)
+        elif name in self._down:
+            self._down[name] = True
 
     def broker_cpu_us(self) -> int | None:
         child = self.broker.child
-        return cpu_us_of(family(psutil.Process(child.pid))) if child and child.running else 0
+        with suppress(psutil.NoSuchProcess):  # it was ended just now
+            return cpu_us_of(family(psutil.Process(child.pid))) if child and child.running else 0
+        return 0
 
     def executors_cpu_us(self) -> int | None:
         return 0  # they are threads of the job
@@ -222,6 +261,29 @@ class LocalStack:
         """End what is left of it, and start it from its checkpoint, at its port: who has asked it can ask it again."""
         self.children[_job_name(replica)].stop()
         self._start_job(replica, self._job_ports[replica])
+
+    def _victim(self, target: str) -> tuple[str, Child | None]:
+        """The process that a fault is to strike. Of several drivers the oldest one acts, if one of them does."""
+        if target == BROKER:
+            return BROKER, self.broker.child
+        running = {name: it for name, it in self.children.items() if name.startswith(target) and it.running}
+        oldest = min(running, key=lambda name: psutil.Process(running[name].pid).create_time(), default=target)
+        return oldest, running.get(oldest)
+
+    def _start_again(self, name: str) -> None:
+        """As it was, at its port and in its folder. Of several drivers one is started by who watches over them."""
+        if name == BROKER:
+            self._launch_broker()
+        elif name == RECEIVER:
+            self._start_receiver()
+        elif self._drivers == 1:
+            self.job_restarts += 1
+            self.restart_job()
+
+    def _start_receiver(self) -> None:
+        told = self._of_every_service(RECEIVER)
+        config = ReceiverConfig(data_folder=self.folder / "receiver", grpc_port=self._receiver_port, **told)
+        self._services.start(RECEIVER, "market_spread.receiver", config)
 
     def _launch_broker(self) -> None:
         self.on_started("broker", self.broker.launch(outlives_parent=self.outlives_parent))

@@ -1,0 +1,130 @@
+"""Faults as part of a workload: what is done to which process, and when; and what of the system is to survive it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from market_spread.common.schema import choice, number
+
+STOP, KILL, RESTART = "stop", "kill", "restart"
+JOB, BROKER, RECEIVER = TARGETS = ("job", "broker", "receiver")
+_KINDS = (STOP, KILL, RESTART)
+_AT_S_MAX, _LASTS_S_MAX = 1_000_000, 3600
+# Of the time between two random faults, how late the next may begin, and how long one lasts at most.
+_JITTER_SHARE, _LASTS_SHARE_MAX = 0.3, 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A planned fault. After `lasts_s` what it stopped goes on, and what it ended is started again."""
+
+    at_s: Annotated[float, number(0, _AT_S_MAX, "When it begins, after the begin of the measured load.")]
+    do: Annotated[
+        str,
+        choice(
+            _KINDS,
+            f"`{STOP}` suspends the processes (SIGSTOP) and lets them go on (SIGCONT), `{KILL}` ends them at once "
+            f"(SIGKILL), `{RESTART}` asks them to end (SIGTERM); what was ended is started again as it was.",
+        ),
+    ]
+    target: Annotated[str, choice(TARGETS, "Whose processes. Of several drivers of the job, the oldest one's.")]
+    for_s: Annotated[float | None, number(0.1, _LASTS_S_MAX, f"How long a `{STOP}` lasts.")] = None
+    down_s: Annotated[float | None, number(0, _LASTS_S_MAX, "How long what was ended stays so; by default 0.")] = None
+
+    @model_validator(mode="after")
+    def _lasts(self) -> Self:
+        if self.do == STOP and self.for_s is None:
+            raise ValueError(f"for_s is missing; say how long the {STOP} lasts")
+        if getattr(self, key := "down_s" if self.do == STOP else "for_s") is not None:
+            raise ValueError(f"{key} is not of a {self.do}; leave it out")
+        return self
+
+    @property
+    def lasts_s(self) -> float:
+        return self.for_s or self.down_s or 0.0
+
+    @property
+    def text(self) -> str:
+        """It, for people: `stop of the job for 5 s`."""
+        lasts = f" for {self.lasts_s:g} s" if self.lasts_s else ""
+        return f"{self.do} of the {self.target}{lasts}"
+
+
+@dataclass(frozen=True, slots=True)
+class FaultEvent:
+    """A fault as it was carried out. Unix nanoseconds; the end is when what it ended could be started again."""
+
+    fault: Fault
+    began_unix_ns: int
+    ended_unix_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomFaults:
+    """Faults drawn by the seed, about evenly apart."""
+
+    per_minute: Annotated[float, number(0.01, 60, "How many a minute.")]
+    of: Annotated[
+        tuple[Annotated[str, choice(_KINDS, "A kind of fault.")], ...],
+        Field(description="Which kinds are drawn, as `[kill, stop]`.", min_length=1),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultKeys:
+    """What goes wrong on purpose while the load is measured."""
+
+    seed: Annotated[int, number(0, 2**63 - 1, "The same seed draws the same faults.")] = 1
+    recovers_within_s: Annotated[
+        float,
+        number(0.1, _LASTS_S_MAX, "Objective: an order due after a fault's end is answered in time again within this."),
+    ]
+    loses: Annotated[int, number(0, 2**53, "Objective: messages that may have no output.")] = 0
+    schedule: Annotated[tuple[Fault, ...], Field(description="Faults at their times.")] = ()
+    random: RandomFaults | None = None
+
+    def planned(self, load_s: float, without: Mapping[str, str]) -> tuple[Fault, ...]:
+        """All faults of a load of this length, by their begin; without: targets that random ones leave alone."""
+        if self.random is None:
+            return tuple(sorted(self.schedule, key=lambda fault: fault.at_s))
+        drawn, count = np.random.default_rng(self.seed), self._count(load_s)
+        apart_s = (load_s - self.recovers_within_s) / max(count, 1)
+        targets, faults = [each for each in TARGETS if each not in without], []
+        for slot in range(count):
+            at_s, do = apart_s * (slot + 0.2 + _JITTER_SHARE * drawn.random()), str(drawn.choice(self.random.of))
+            lasts_s = max(0.1, round(min(5.0, _LASTS_SHARE_MAX * apart_s) * drawn.random(), 1))
+            lasts = {"for_s" if do == STOP else "down_s": lasts_s}
+            faults.append(Fault(at_s=round(at_s, 1), do=do, target=str(drawn.choice(targets)), **lasts))
+        return tuple(faults)
+
+    def wrong(self, load_s: float, without: Mapping[str, str]) -> list[str]:
+        """A sentence for each fault that a load of this length has no room for, or that another one overlaps.
+
+        without: targets that cannot be had, and why.
+        """
+        if (self.random is None) == (not self.schedule):
+            return ["schedule, random; give exactly one of them"]
+        if self.random is not None:
+            few = f"random.per_minute={self.random.per_minute:g}; use more, as none comes in {load_s:g} s"
+            return [] if self._count(load_s) else [few]
+        found, busy_until_s = [], dict.fromkeys(TARGETS, (-1.0, ""))
+        for at, fault in sorted(enumerate(self.schedule), key=lambda each: each[1].at_s):
+            key, end_s = f"schedule[{at}]", fault.at_s + fault.lasts_s
+            if fault.target in without:
+                found.append(f"{key}.target={fault.target!r}; {without[fault.target]}")
+            if end_s > (latest_s := load_s - self.recovers_within_s):
+                end = f"recovers_within_s before the load does, by {latest_s:g} s" if latest_s > 0 else "have more load"
+                found.append(f"{key}.at_s={fault.at_s:g}; let it end {end}")
+            until_s, other = busy_until_s[fault.target]
+            if fault.at_s <= until_s:
+                found.append(f"{key}.at_s={fault.at_s:g}; begin after {until_s:g} s, when {other} is over")
+            busy_until_s[fault.target] = max(busy_until_s[fault.target], (end_s, key))
+        return found
+
+    def _count(self, load_s: float) -> int:
+        """How many random faults a load has room for: after each it may recover."""
+        assert self.random is not None
+        return max(0, int((load_s - self.recovers_within_s) * self.random.per_minute / 60))

@@ -1,0 +1,74 @@
+"""Faults that a workload plans, in real processes: what comes back passes, a job that loses messages fails."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.alone]
+
+# What a busy machine does is not looked at here.
+LENIENT: dict[str, Any] = {
+    "limits": {"late_ms": 10000, "late_share": 1, "rise_share": 1000, "stall_ms": 10000},
+    "void": {"foreign_share": 1, "stolen_share": 1, "drift_share": 1000, "missing_share": 1, "throttled_share": 1},
+}
+# It commits what has its fare; its consumer waits for no one's session to end.
+SYSTEM = """
+import json, os
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+servers = os.environ["MARKET_SPREAD_BOOTSTRAP_SERVERS"]
+consumer = KafkaConsumer(
+    bootstrap_servers=servers, group_id=os.environ["MARKET_SPREAD_GROUP"], enable_auto_commit=False,
+    auto_offset_reset="earliest",
+)
+consumer.assign([TopicPartition(os.environ["MARKET_SPREAD_INPUT"], partition) for partition in (0, 1)])
+producer = KafkaProducer(bootstrap_servers=servers)
+if os.path.exists("ran") and LOSES:
+    consumer.seek_to_end()
+open("ran", "w").close()
+while True:
+    for records in consumer.poll(timeout_ms=50).values():
+        for record in records:
+            trip = json.loads(record.value)
+            fare = {"trip_id": trip["trip_id"], "cents": 300 + 180 * trip["km"]}
+            producer.send(os.environ["MARKET_SPREAD_OUTPUT"], json.dumps(fare).encode())
+    producer.flush()
+    consumer.commit()
+"""
+
+
+def run(folder: Path, workload: Path) -> tuple[int, dict[str, Any], str]:
+    """Exit status, result, and what was said."""
+    command = [sys.executable, "-m", "market_spread.controller.cli.main", "run", str(workload), "--json"]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
+    return ended.returncode, json.loads(ended.stdout) if ended.stdout else {}, ended.stderr
+
+
+@pytest.mark.parametrize("loses", [False, True])
+def test_a_system_that_loses_messages_at_its_restart_fails_and_one_that_does_some_again_passes(
+    tmp_path: Path, loses: bool
+) -> None:
+    command = [sys.executable, "-m", "market_spread.controller.cli.main", "init", "fares"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    folder = tmp_path / "fares"
+    (folder / "system.py").write_text(SYSTEM.replace("LOSES", str(loses)))
+    workload = yaml.safe_load((folder / "workload.yaml").read_text()) | LENIENT
+    workload |= {"load": {"profile": "constant", "messages_per_s": 400, "duration_s": 30}, "warm_up": {"duration_s": 1}}
+    faults = {"recovers_within_s": 22, "schedule": [{"at_s": 6, "do": "kill", "target": "job", "down_s": 2}]}
+    (folder / "workload.yaml").write_text(yaml.safe_dump({**workload, "slo": {}, "faults": faults}))
+
+    status, result, said = run(folder, folder / "workload.yaml")
+
+    assert status == (1 if loses else 0), said
+    (fault,) = result["planned_faults"]
+    assert fault["text"] == "kill of the job for 2 s"
+    assert fault["silence_s"] >= 2
+    assert result["job_restarts"] == 1
+    assert result["verdicts"]["survives"]["holds"] is not loses
+    assert ("loses" in result["decisive"], result["alerts_missing"] > 100) == (loses, loses)
+    assert result["alerts_wrong"] == 0

@@ -2,8 +2,8 @@
 SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
-CODE := proto services spark loadgen charts examples tests
-OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen/data loadgen/controller
+CODE := proto services spark loadgen systems charts examples tests
+OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen/data systems loadgen/controller
 UI := services/metrics_ui
 READY := .venv/ready
 RUNNING := .venv/running

@@ -37,15 +37,17 @@ from market_spread.v1 import control_pb2
 from tests.support.paths import ROOT
 from tests.unit.monitoring.monitoring_fixtures import known_metrics
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), ROOT / "systems" / "README.md", *(ROOT / "docs").rglob("*.md")])
 METRIC_NAMES = {*METRICS, *(metric.name for metric in OWN_METRICS)} | known_metrics()
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SOURCES = [
-    folder for folders in ("services/*", "spark", "loadgen/*") for folder in ROOT.glob(f"{folders}/src/market_spread")
+    folder
+    for folders in ("services/*", "spark", "loadgen/*", "systems")
+    for folder in ROOT.glob(f"{folders}/src/market_spread")
 ]
 PACKAGES = {path.name for folder in SOURCES for path in folder.iterdir() if (path / "__init__.py").exists()}
 FOLDERS = {".ci", ".github", "charts", "docs", "examples", "loadgen", "proto", "requirements", "services"}
-FOLDERS |= {"spark", "tests"}
+FOLDERS |= {"spark", "systems", "tests"}
 # What a reader is to write, and who makes them: no files of ours.
 EXAMPLES = {"fares.py", "streak.py", "test_fares.py", "trades.py", "unpaid.py"}
 # The configuration of processes that only a run starts, and of a probe that reads a variable of the services.

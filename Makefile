@@ -39,6 +39,7 @@ ui: $(READY)  ## Build what the web page runs from services/metrics_ui
 
 generated: $(READY)  ## Write the dashboards, the pages metrics, workloads and environment, and the READMEs of charts
 	@$(BIN)/python charts/monitoring/generator
+	@$(BIN)/python -m tests.references
 	@$(BIN)/python -m tests.charts.readme
 
 lock: $(READY)  ## Write the lock files from requirements/dev.in and what the images' Dockerfiles copy

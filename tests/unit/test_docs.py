@@ -263,7 +263,7 @@ def test_every_variable_of_the_environment_has_its_row() -> None:
 
     named = {name for text in texts for name in re.findall(r"\bMARKET_SPREAD_[A-Z_]*[A-Z]\b(?!_)", text)}
     read = {name for text in texts for name in re.findall(r"from_environment\((\w+)\)", text)}
-    generator = (ROOT / "charts" / "monitoring" / "generator" / "references.py").read_text()
+    generator = (ROOT / "tests" / "references" / "__main__.py").read_text()
     assert {name for name in named if f"| `{name}` |" not in page} == set()
     assert {name for name in read if name not in generator} == UNLISTED
 

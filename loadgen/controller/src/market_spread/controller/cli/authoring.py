@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +78,9 @@ def write(name: str, folder: Path, *, kafka: str) -> list[Path]:
     return list(contents)
 
 
-def _class_path(lock: str) -> str:
-    """These jars, and those of ours that are of their group, fetched if they are not there."""
-    own = read_lock(lock)
-    jars = JarCache(jars=(*own, *(jar for jar in JarCache().jars if jar.group == own[0].group)))
+def _class_path(groups: Sequence[str]) -> str:
+    """The jars of these groups, of the systems' or ours, fetched if they are not there."""
+    known = (*read_lock((_FOLDER / "jars.lock").read_text()), *JarCache().jars)
+    jars = JarCache(jars=tuple(jar for jar in known if jar.group in groups))
     jars.fetch(find_java(java_home()))
-    return os.pathsep.join(str(path) for path in jars.paths(own[0].group))
+    return os.pathsep.join(str(path) for group in groups for path in jars.paths(group))

@@ -2,8 +2,8 @@
 SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
-CODE := proto services spark loadgen charts examples tests
-OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen/data loadgen/controller
+CODE := proto services spark loadgen systems charts examples tests
+OURS := proto services/common services/sender services/receiver services/metrics_aggregator services/host_tuner spark loadgen/data systems loadgen/controller
 UI := services/metrics_ui
 READY := .venv/ready
 RUNNING := .venv/running
@@ -39,6 +39,7 @@ ui: $(READY)  ## Build what the web page runs from services/metrics_ui
 
 generated: $(READY)  ## Write the dashboards, the pages metrics, workloads and environment, and the READMEs of charts
 	@$(BIN)/python charts/monitoring/generator
+	@$(BIN)/python -m tests.references
 	@$(BIN)/python -m tests.charts.readme
 
 lock: $(READY)  ## Write the lock files from requirements/dev.in and what the images' Dockerfiles copy

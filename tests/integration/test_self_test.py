@@ -4,24 +4,26 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from market_spread.common.clock import SystemClock
 from market_spread.common.config import to_environment
-from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.latency import judged_alerts
 from market_spread.controller.analysis.observed import alerts_of
-from market_spread.controller.analysis.result import Result
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
+from market_spread.controller.archive import observation
 from market_spread.controller.archive.self_test_record import Looked
 from market_spread.controller.plan.objectives import VoidLimits
 from market_spread.controller.plan.plan import RunPlan
-from market_spread.controller.selftest.session import DELAY_US, NullStack, carry_out, plan_at
+from market_spread.controller.run_folder import RunFolder
+from market_spread.controller.selftest.session import DELAY_US, WITNESSED, NullStack, look_at, plan_at
 from market_spread.loadgen.columns import Alerts
 from tests.integration.faulty_system import Done, Fault
 from tests.support.paths import ROOT
@@ -61,7 +63,7 @@ class Read:
     true: Alerts
     seen: Alerts
     looked: Looked
-    result: Result
+    result: SimpleNamespace
     from_us: int
 
 
@@ -77,17 +79,15 @@ def plan() -> RunPlan:
     return dataclasses.replace(made, workload=workload)
 
 
-def rig(plan: RunPlan, folder: Path, fault: Fault | None = None, *, late_receiver: bool = False) -> Read:
+def rig(plan: RunPlan, runs_folder: Path, fault: Fault | None = None, *, late_receiver: bool = False) -> Read:
     """Offer the plan's loads to a null system, and judge what comes."""
-    given: dict[str, Any] = {
-        "folder": folder / "processes", "java": find_java(), "jars": JarCache(), "workload": plan.workload,
-        "clock": SystemClock(),
-    }  # fmt: skip
-    environment = FaultyStack(fault=fault, late_receiver=late_receiver, **given) if fault else NullStack(**given)
-    looked, observed, result = carry_out(plan, environment)
+    kind = partial(FaultyStack, fault=fault, late_receiver=late_receiver) if fault else NullStack
+    looked = look_at(plan, runs_folder=runs_folder, console=Console(stderr=True), kind=kind)
     done = Done(**json.loads(fault.told.read_text())) if fault else Done()
+    folder = RunFolder(runs_folder / ".selftest" / "100")
+    observed, result = observation.read(folder), SimpleNamespace(**json.loads(folder.result.read_text()))
     assert observed.alerts is not None
-    true = alerts_of(environment.witnessed.read_bytes())
+    true = alerts_of((folder.processes / WITNESSED).read_bytes())
     from_us = judged_from_unix_ns(plan, observed) // 1000
     return Read(
         done, judged_alerts(true, from_us=0), judged_alerts(observed.alerts, from_us=0), looked, result, from_us
@@ -102,7 +102,7 @@ def test_a_delay_is_read_back_within_the_stated_error(plan: RunPlan, tmp_path: P
     assert error_ns is not None
     assert injected_ns is not None
     assert floor_ns is not None
-    assert read.result.verdict is Verdict.PASSED, read.result.faults
+    assert read.looked.verdict is Verdict.PASSED, read.result.faults
     assert read.result.latency_samples == read.looked.samples > 600
     assert injected_ns // 1000 >= DELAY_US
     assert abs(error_ns) <= ERROR_US * 1000
@@ -154,8 +154,8 @@ def test_loss_duplication_and_reordering_are_counted_to_the_alert(plan: RunPlan,
     assert read.result.alerts_duplicated == doubled
     assert read.result.alerts_wrong == 0
     assert read.result.alerts_reordered >= 0.9 * held
-    assert read.result.verdict is Verdict.FAILED
-    assert read.result.reasons == (
+    assert read.looked.verdict is Verdict.FAILED
+    assert read.looked.reasons == (
         f"{lost} alerts are missing",
         f"{doubled} alerts came twice without a restart",
     )

@@ -13,7 +13,7 @@ from tests.support.paths import ROOT
 UV = Path(sys.executable).with_name("uv")
 # A folder, what is started of it, its exit status, and what it says without a configuration, or of one that is wrong.
 STARTED = {
-    "loadgen/controller": (["market-spread", "--version"], 0, "market-spread, version 0"),
+    "loadgen/controller": (["market-spread", "init", "fares"], 0, "fares/system.py"),
     "services/host_tuner": (["market-spread-host-tuner", "--version"], 0, "market-spread-host-tuner 0"),
     "services/metrics_aggregator": (
         ["env", "MARKET_SPREAD_GRPC_PORT=none", "market-spread-metrics-aggregator"],
@@ -35,7 +35,7 @@ STARTED = {
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All of ours, built from this checkout."""
     folder = tmp_path_factory.mktemp("wheels")
-    for project in ["proto", "services/common", *STARTED]:
+    for project in ["proto", "services/common", "systems", *STARTED]:
         command: list[str | Path] = [UV, "build", "--quiet", "--wheel", "--no-build-isolation", project]
         command += ["--out-dir", folder]
         told = {"VIRTUAL_ENV": str(ROOT / ".venv"), "TMPDIR": str(folder)}

@@ -168,3 +168,14 @@ def test_the_layer_of_jars_copies_exactly_the_modules_that_fetch_them() -> None:
     copied = re.findall(rf"{source}(\S+\.\S+)", IMAGES["spark"].read_text())
 
     assert sorted(copied) == sorted(found)
+
+
+def test_the_stage_of_the_class_archive_copies_what_its_script_reads() -> None:
+    folder = "spark/src/market_spread/streaming/"
+    script = (ROOT / folder / "class_archive.py").read_text()
+    read = {f"class_archive{suffix}" for suffix in re.findall(r'with_suffix\("(\.\w+)"\)', script)}
+
+    copied = re.findall(rf"{folder}(\S+)", IMAGES["spark"].read_text())
+
+    assert sorted(copied) == sorted({"class_archive.py"} | read)
+    assert all((ROOT / folder / name).exists() for name in copied)

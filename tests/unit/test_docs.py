@@ -37,15 +37,17 @@ from market_spread.v1 import control_pb2
 from tests.support.paths import ROOT
 from tests.unit.monitoring.monitoring_fixtures import known_metrics
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), ROOT / "systems" / "README.md", *(ROOT / "docs").rglob("*.md")])
 METRIC_NAMES = {*METRICS, *(metric.name for metric in OWN_METRICS)} | known_metrics()
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SOURCES = [
-    folder for folders in ("services/*", "spark", "loadgen/*") for folder in ROOT.glob(f"{folders}/src/market_spread")
+    folder
+    for folders in ("services/*", "spark", "loadgen/*", "systems")
+    for folder in ROOT.glob(f"{folders}/src/market_spread")
 ]
 PACKAGES = {path.name for folder in SOURCES for path in folder.iterdir() if (path / "__init__.py").exists()}
 FOLDERS = {".ci", ".github", "charts", "docs", "examples", "loadgen", "proto", "requirements", "services"}
-FOLDERS |= {"spark", "tests"}
+FOLDERS |= {"spark", "systems", "tests"}
 # What a reader is to write, and who makes them: no files of ours.
 EXAMPLES = {"fares.py", "streak.py", "test_fares.py", "trades.py", "unpaid.py"}
 # The configuration of processes that only a run starts, and of a probe that reads a variable of the services.
@@ -261,7 +263,7 @@ def test_every_variable_of_the_environment_has_its_row() -> None:
 
     named = {name for text in texts for name in re.findall(r"\bMARKET_SPREAD_[A-Z_]*[A-Z]\b(?!_)", text)}
     read = {name for text in texts for name in re.findall(r"from_environment\((\w+)\)", text)}
-    generator = (ROOT / "charts" / "monitoring" / "generator" / "references.py").read_text()
+    generator = (ROOT / "tests" / "references" / "__main__.py").read_text()
     assert {name for name in named if f"| `{name}` |" not in page} == set()
     assert {name for name in read if name not in generator} == UNLISTED
 

@@ -31,7 +31,7 @@ PROJECTS = sorted(
 )
 PRODUCT = [
     path
-    for top in ("services", "spark", "loadgen", "charts")
+    for top in ("services", "spark", "loadgen", "systems", "charts")
     for path in (ROOT / top).rglob("*.py")
     if "node_modules" not in path.parts
 ]
@@ -82,6 +82,7 @@ def test_all_requirements_and_projects_are_looked_at() -> None:
         "services/receiver/pyproject.toml",
         "services/sender/pyproject.toml",
         "spark/pyproject.toml",
+        "systems/pyproject.toml",
     }
 
 
@@ -182,8 +183,6 @@ def imported_by(path: Path) -> set[str]:
     installed = packages_distributions()
     found: set[str] = set()
     for module in (path.parent / "src").rglob("*.py"):
-        if module.parent.parent.name == "templates":
-            continue  # it is written for the user, and never imported
         for node in ast.walk(ast.parse(module.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
@@ -199,11 +198,16 @@ def imported_by(path: Path) -> set[str]:
 
 OURS = (
     "market_spread.common", "market_spread.sender", "market_spread.receiver", "market_spread.metrics_aggregator",
-    "market_spread.host_tuner", "market_spread.streaming", "market_spread.loadgen", "market_spread.controller",
+    "market_spread.host_tuner", "market_spread.streaming", "market_spread.loadgen", "market_spread.systems",
+    "market_spread.controller",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", [path for path in PROJECTS if (path.parent / "src").is_dir()], ids=name_of)
+# The programs of systems are copied to a user, and run with what is there.
+IMPORTING = [path for path in PROJECTS if (path.parent / "src").is_dir() and path.parent.name != "systems"]
+
+
+@pytest.mark.parametrize("path", IMPORTING, ids=name_of)
 def test_a_distribution_declares_what_it_imports(path: Path) -> None:
     metadata = project(path)["project"]
     assert isinstance(metadata, dict)
@@ -242,8 +246,8 @@ def test_imports_point_one_way() -> None:
 def modules() -> dict[str, Path]:
     """Our modules and packages by their dotted names."""
     found = {}
-    for source in (ROOT / "services").glob("*/src"), ROOT.glob("spark/src"), ROOT.glob("loadgen/*/src"):
-        for folder in source:
+    for pattern in ("services/*/src", "spark/src", "loadgen/*/src", "systems/src"):
+        for folder in ROOT.glob(pattern):
             for path in folder.rglob("*.py"):
                 *parents, name = path.relative_to(folder).with_suffix("").parts
                 found[".".join(parents if name == "__init__" else (*parents, name))] = path

@@ -9,11 +9,12 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import market_spread.systems
 from market_spread.common.config import home_folder
 from market_spread.common.errors import UsageError
 from market_spread.common.jvm.jars import JarCache, Java, read_lock
 
-LOCK = Path(__file__).with_name("jars.lock")
+LOCK = Path(market_spread.systems.__file__).with_name("jars.lock")
 
 
 def jars(group: str, java: Java) -> list[Path]:

@@ -4,7 +4,7 @@ JVMs that are given the archive read their classes from it instead of loading, c
 saves seconds of CPU at each start of a driver or executor. It fits the jars that it was made of, in this order, and the
 version of Java. The image is built with one; a local job has that of a rehearsal
 (`market_spread.controller.deploy.local.small_stack`), for which a build has no broker.
-Usage: class_archive.py ARCHIVE [CLASS_PATH], the class path of what comes before Spark's own jars.
+Usage: class_archive.py ARCHIVE.
 """
 
 import sys
@@ -16,21 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 # Classes that only a driver in a cluster, or its executors, load: a build has neither a cluster nor a broker.
-NEVER_MET = (
-    "org.apache.spark.executor.CoarseGrainedExecutorBackend",
-    "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend",
-    "org.apache.spark.scheduler.cluster.k8s.KubernetesClusterManager",
-    "org.apache.spark.scheduler.cluster.k8s.KubernetesClusterSchedulerBackend",
-    "org.apache.spark.scheduler.cluster.k8s.ExecutorPodsAllocator",
-    "org.apache.spark.scheduler.cluster.k8s.ExecutorPodsLifecycleManager",
-    "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBuilder",
-    "org.apache.spark.sql.kafka010.KafkaSourceProvider",
-    "org.apache.spark.sql.kafka010.KafkaMicroBatchStream",
-    "org.apache.spark.sql.kafka010.KafkaBatchPartitionReader",
-    "org.apache.spark.sql.kafka010.KafkaStreamDataWriter",
-    "org.apache.spark.sql.kafka010.consumer.KafkaDataConsumer",
-    "org.apache.spark.sql.kafka010.producer.InternalKafkaProducerPool",
-)
+NEVER_MET = Path(__file__).with_suffix(".txt").read_text().split()
 BYTES = "org.apache.kafka.common.serialization.ByteArray"
 SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
@@ -43,11 +29,9 @@ SETTINGS = {
 LIFE_S = 6
 
 
-def main(archive: Path, class_path: str = "") -> None:
-    """Run, and write the archive. The class path is that of `spark.driver.extraClassPath`."""
+def main(archive: Path) -> None:
+    """Run, and write the archive."""
     settings: dict[str, Any] = {**SETTINGS, "spark.driver.extraJavaOptions": f"'-XX:ArchiveClassesAtExit={archive}'"}
-    if class_path:
-        settings["spark.driver.extraClassPath"] = class_path
     spark = SparkSession.builder.master("local[4]").config(map=settings).getOrCreate()
     gateway: Any = spark.sparkContext._gateway
     for name in NEVER_MET:
@@ -99,4 +83,4 @@ def _ask_kubernetes(jvm: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    main(Path(sys.argv[1]))

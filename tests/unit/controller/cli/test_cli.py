@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.jvm.jars import JarCache, read_lock
 from market_spread.common.load.schedule import DURATION_S_MAX, DURATION_S_MIN, RATE_PER_S_MAX
 from market_spread.common.wire.codec import encode
 from market_spread.common.wire.layout import NBBO, ORDER
@@ -26,7 +27,7 @@ from market_spread.controller.session import execute as running
 from market_spread.controller.session.replay import plan_of_files
 from market_spread.controller.session.subprocess import RunProcess
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN
-from tests.support.paths import QUICK
+from tests.support.paths import QUICK, ROOT
 from tests.support.pipelines import named
 from tests.unit.controller.compare.run_fixtures import write_run
 
@@ -235,6 +236,15 @@ def test_init_writes_each_system_so_that_its_workload_reads(name: str, tmp_path:
     workload = read_workload(tmp_path / name / "workload.yaml")
     assert (made.exit_code, isinstance(workload, SystemWorkload)) == (0, True)
     assert {path.name for path in (tmp_path / name).iterdir()} == {Path(line).name for line in made.stdout.splitlines()}
+
+
+def test_jars_of_systems_are_of_groups_that_are_locked() -> None:
+    locked = {jar.group for jar in read_lock((ROOT / "systems/src/market_spread/systems/jars.lock").read_text())}
+
+    wanted = {group for system in SYSTEMS.values() for group in system.get("jars", ())}
+
+    assert locked == {"streams", "flink"} <= wanted
+    assert wanted - locked <= {jar.group for jar in JarCache().jars}
 
 
 def test_systems_are_those_of_init_each_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

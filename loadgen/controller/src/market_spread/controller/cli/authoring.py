@@ -2,20 +2,22 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import yaml
 
+import market_spread.systems
 from market_spread.common.config import java_home
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.jvm.jars import JarCache, find_java, read_lock
 from market_spread.controller.cli.options import json_option, show_result
 from market_spread.controller.exits import say
 
-_TEMPLATES = Path(__file__).parents[1] / "templates"
-SYSTEMS: dict[str, dict[str, Any]] = yaml.safe_load((_TEMPLATES / "systems.yaml").read_text())
+_FOLDER = Path(market_spread.systems.__file__).parent
+SYSTEMS: dict[str, dict[str, Any]] = yaml.safe_load((_FOLDER / "systems.yaml").read_text())
 
 
 @click.command(epilog="Example: market-spread init fares && market-spread run fares/workload.yaml")
@@ -58,7 +60,7 @@ def write(name: str, folder: Path, *, kafka: str) -> list[Path]:
     kafka: the broker of an attached system.
     """
     system = SYSTEMS[name]
-    files = [_TEMPLATES / system["job"] / name for name in ("workload.yaml", "load.py", *system["files"])]
+    files = [_FOLDER / system["job"] / name for name in ("workload.yaml", "load.py", *system["files"])]
     contents = {folder / file.name: file.read_text() for file in files}
     values = {"SYSTEM": system["system"], "LATE_MS": str(system["late_ms"]), "P99_MS": str(system["p99_ms"])}
     if "jars" in system:
@@ -76,9 +78,9 @@ def write(name: str, folder: Path, *, kafka: str) -> list[Path]:
     return list(contents)
 
 
-def _class_path(lock: str) -> str:
-    """These jars, and those of ours that are of their group, fetched if they are not there."""
-    own = read_lock(lock)
-    jars = JarCache(jars=(*own, *(jar for jar in JarCache().jars if jar.group == own[0].group)))
+def _class_path(groups: Sequence[str]) -> str:
+    """The jars of these groups, of the systems' or ours, fetched if they are not there."""
+    known = (*read_lock((_FOLDER / "jars.lock").read_text()), *JarCache().jars)
+    jars = JarCache(jars=tuple(jar for jar in known if jar.group in groups))
     jars.fetch(find_java(java_home()))
-    return os.pathsep.join(str(path) for path in jars.paths(own[0].group))
+    return os.pathsep.join(str(path) for group in groups for path in jars.paths(group))

@@ -67,8 +67,6 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     """
     from rich.console import Console
 
-    from market_spread.common.config import java_home
-    from market_spread.common.jvm.jars import find_java
     from market_spread.controller.exits import interrupt_once, is_quiet
     from market_spread.controller.selftest.session import ANCHOR, NullStack, look_at, plan_at, record_page, self_test
     from market_spread.controller.session.execute import carry_out, processes_of
@@ -82,7 +80,7 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
         sys.exit(made.verdict.exit_status)
     interrupt_once()
     console = Console(stderr=True, quiet=is_quiet())
-    look = partial(look_at, runs_folder=runs_folder, java=find_java(java_home()), console=console)
+    look = partial(look_at, runs_folder=runs_folder, console=console)
     record = self_test(rate, duration_s=duration, runs_folder=runs_folder, look=look)
     put_out(record_page(record), record.to_json, as_json=as_json)
     sys.exit(0 if record.holds else 1)

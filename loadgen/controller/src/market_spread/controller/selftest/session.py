@@ -11,12 +11,12 @@ from rich.console import Console
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import RunVoidError
-from market_spread.common.jvm.jars import JarCache, Java
-from market_spread.controller.analysis.observed import Observed, RunProgress, alerts_of
-from market_spread.controller.analysis.result import Result
+from market_spread.controller.analysis.observed import alerts_of
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
+from market_spread.controller.archive import observation
 from market_spread.controller.archive.provenance import code, packages
 from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, facts_of, in_ms, looked_at
+from market_spread.controller.deploy.base import Environment
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
@@ -25,16 +25,15 @@ from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.run_folder import RunFolder
 from market_spread.controller.selftest.null_system import NullConfig
 from market_spread.controller.selftest.witness import WitnessConfig
-from market_spread.controller.session.capture import Capture, finish
-from market_spread.controller.session.execute import require_room
-from market_spread.controller.session.run import Run
+from market_spread.controller.session.execute import launch, processes_of
 from market_spread.controller.views.output import Page, Table
-from market_spread.controller.views.progress import live_progress
 
 DELAY_US = 10_000
 # The workload of the runs that `history --anchor` takes.
 ANCHOR = "null"
 _PROBES_PER_S = 200
+# What the witness has seen, in the folder of the processes, once it has ended.
+WITNESSED = "witness.ledger"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -44,11 +43,6 @@ class NullStack(LocalStack):
     delay_us: int = DELAY_US
 
     job_waits_for_topics = False
-
-    @property
-    def witnessed(self) -> Path:
-        """What the witness has seen, once it has ended."""
-        return self.folder / "witness.ledger"
 
     def stop_all_but_aggregator(self) -> None:
         self._services.stop(("witness",))
@@ -61,7 +55,7 @@ class NullStack(LocalStack):
             bootstrap_servers=servers, ports_file=ports_file, partitions=partitions, delay_us=self.delay_us
         )
         self._services.start("job", "market_spread.controller.selftest.null_system", config)
-        witness = WitnessConfig(bootstrap_servers=servers, ledger=self.witnessed)
+        witness = WitnessConfig(bootstrap_servers=servers, ledger=self.folder / WITNESSED)
         self._services.start("witness", "market_spread.controller.selftest.witness", witness)
 
 
@@ -80,45 +74,33 @@ def plan_at(rate_per_s: int, duration_s: float, *, name: str = "self-test") -> R
     return replace(made, measured=made.measured.with_parameters(tight_share=0))
 
 
-def carry_out(
-    plan: RunPlan, environment: NullStack, *, show: Callable[[RunProgress], None] = lambda progress: None
-) -> tuple[Looked, Observed, Result]:
-    """A run of the plan, judged and captured as any other, ended whatever happens; and what it says of the rig."""
-    clock, rate_per_s = SystemClock(), plan.workload.load.highest_per_s
-    folder = RunFolder(environment.folder.parent)
-    capture = Capture(folder, plan, environment, clock=clock)
-    capture.begin()
+def look_at(
+    plan: RunPlan, *, runs_folder: Path, console: Console, kind: Callable[..., Environment] = NullStack
+) -> Looked:
+    """What a run of the plan says of the rig; it is carried out on this machine as any other, in view of the user.
 
-    def shown(progress: RunProgress) -> None:
-        capture.follow(progress)
-        show(progress)
-
-    run = Run(plan, environment, run_id=folder.run_id, clock=clock, show=shown, interrupted=threading.Event())
-    try:
-        observed = run.carry_out()
-        capture.ending(observed)
-    finally:
-        capture.close()
-        environment.stop()
-    result = finish(folder, plan, observed, state=capture.state)
+    What it leaves stays until the next one. kind: of its processes.
+    """
+    rate_per_s = plan.workload.load.highest_per_s
+    folder = RunFolder((runs_folder / ".selftest" / str(rate_per_s)).resolve())
+    shutil.rmtree(folder.path, ignore_errors=True)
+    folder.path.mkdir(parents=True)
+    result = launch(
+        plan,
+        environment_of=processes_of(plan, kind=kind),
+        runs_folder=folder.path.parent,
+        clock=SystemClock(),
+        console=console,
+        interrupted=threading.Event(),
+        resumed=folder,
+        print_result=lambda table: None,
+    )
+    observed, seen = observation.read(folder), folder.processes / WITNESSED
     looked = Looked(rate_per_s=rate_per_s, verdict=result.verdict)
-    if observed.alerts is not None and environment.witnessed.exists():
-        witnessed = alerts_of(environment.witnessed.read_bytes())
-        from_us = judged_from_unix_ns(plan, observed) // 1000
+    if observed.alerts is not None and seen.exists():
+        witnessed, from_us = alerts_of(seen.read_bytes()), judged_from_unix_ns(plan, observed) // 1000
         looked = looked_at(observed.alerts, witnessed, rate_per_s=rate_per_s, from_us=from_us)
-    return replace(looked, verdict=result.verdict, reasons=result.reasons), observed, result
-
-
-def look_at(plan: RunPlan, *, runs_folder: Path, java: Java, console: Console) -> Looked:
-    """Carry out a plan on this machine, in view of the user; what it leaves stays until the next one."""
-    folder = (runs_folder / ".selftest" / str(plan.workload.load.highest_per_s)).resolve()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    require_room(folder, plan)
-    clock = SystemClock()
-    stack = NullStack(folder=folder / "processes", java=java, jars=JarCache(), workload=plan.workload, clock=clock)
-    with live_progress(console, clock) as show:
-        return carry_out(plan, stack, show=show)[0]
+    return replace(looked, verdict=result.verdict, reasons=result.reasons)
 
 
 def self_test(

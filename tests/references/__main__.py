@@ -1,9 +1,15 @@
-"""The references in docs/, from code: of metrics, of the keys of a workload, and of the environment."""
+"""The references in docs/, from code: of metrics, of the keys of a workload, and of the environment.
+
+`python -m tests.references` writes them; with a folder, there instead.
+"""
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from market_spread.common.config import environment_help
 from market_spread.common.hdr.histogram import PERCENTILES
@@ -22,6 +28,7 @@ from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from market_spread.receiver.config import ReceiverConfig
 from market_spread.sender.config import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
+from tests.support.paths import ROOT
 
 _UNITS = {"per_s": "1/s", "s": "s", "ms": "ms", "share": "share", "mb": "MB", "gb": "GB"}
 # What a workload has besides for a system of the user's.
@@ -29,6 +36,14 @@ _OF_SYSTEM = {"system", "kafka", "input", "output", "check"}
 _VARIABLE = re.compile(r"^  (\w+): (.*), (must be set|by default .*)\n      (.*)$", re.MULTILINE)
 _SERVICES = {"sender": SenderConfig, "receiver": ReceiverConfig, "job": JobConfig}
 _ALONE = {"aggregator": AggregatorConfig, "host_tuner": HostTunerConfig, "removal": RemovalConfig}
+
+
+def main(into: Path) -> None:
+    """Write the three pages."""
+    foreign = yaml.safe_load((ROOT / "charts" / "monitoring" / "foreign_metrics.yaml").read_text())
+    pages = {"metrics": metrics(foreign), "workloads": workloads(), "environment": environment()}
+    for name, text in pages.items():
+        (into / f"{name}.md").write_text(text)
 
 
 def metrics(foreign: Mapping[str, Mapping[str, str]]) -> str:
@@ -144,3 +159,7 @@ def _variables(config_class: type[Any]) -> list[tuple[str, ...]]:
 def _default_of_variable(known: str) -> str:
     value = known.removeprefix("by default ")
     return value if value in ("must be set", "unset", "empty") else f"`{value}`"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "docs")

@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import yaml
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.alone]
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.timeout(300)
 
 # What a busy machine does is not looked at here.
 LENIENT: dict[str, Any] = {
@@ -72,3 +75,33 @@ def test_a_system_that_loses_messages_at_its_restart_fails_and_one_that_does_som
     assert result["verdicts"]["survives"]["holds"] is not loses
     assert ("loses" in result["decisive"], result["alerts_missing"] > 100) == (loses, loses)
     assert result["alerts_wrong"] == 0
+
+
+# Starts a child, suspends it, and is killed before that may go on.
+SUSPENDS = """
+import os, signal, sys
+from pathlib import Path
+from market_spread.controller.deploy.local.services import Child
+
+inner = "import time; print(1, flush=True); time.sleep(60)"
+child = Child.start("x", [sys.executable, "-c", inner], environment=dict(os.environ), log=Path("log"))
+while not Path("log").read_text():
+    pass
+go_on = child.suspend()
+print(child.pid, flush=True)
+KILLED and os.kill(os.getpid(), signal.SIGKILL)
+go_on()
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_what_is_suspended_goes_on_when_it_is_told_to_or_the_controller_is_killed(tmp_path: Path, killed: bool) -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", SUSPENDS.replace("KILLED", str(killed))],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    # Either way its parent has ended, and the kernel has told it: who is suspended cannot hear that.
+    pid = int(said.stdout)
+    assert said.returncode == (-9 if killed else 0), said.stderr
+    eventually("it has ended", lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie")

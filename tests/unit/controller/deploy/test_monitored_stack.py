@@ -1,7 +1,7 @@
 """Processes that Prometheus can read, started as they are told; nothing of them runs."""
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -51,6 +51,10 @@ class Started:
 
     def send(self, number: int) -> None:
         self.signals = [*self.signals, number]
+
+    def suspend(self) -> Callable[[], None]:
+        self.send(signal.SIGSTOP)
+        return lambda: self.send(signal.SIGCONT)
 
     def last_lines(self, _count: int) -> list[str]:
         return []

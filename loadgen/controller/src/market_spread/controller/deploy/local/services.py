@@ -98,6 +98,17 @@ class Child:
                 with suppress(psutil.Error):
                     process.send_signal(number)
 
+    def suspend(self) -> Callable[[], object]:
+        """Stop it and all that it has started (SIGSTOP); returns what lets them go on (SIGCONT).
+
+        That signal comes from a shell that waits for this process's word, or for its end, be it by kill -9.
+        """
+        pids = [str(process.pid) for process in family(psutil.Process(self.pid))]
+        goes_on = ["sh", "-c", 'read -r _; kill -CONT "$@" 2>&-', "sh", *pids]
+        guard = subprocess.Popen(goes_on, stdin=subprocess.PIPE, start_new_session=True)
+        self.send(signal.SIGSTOP)
+        return guard.communicate
+
     @property
     def end(self) -> str:
         """How it has ended, for people: `was killed (SIGKILL)`, `ended with status 1`."""

@@ -91,6 +91,7 @@ class LocalStack:
         self._receiver_port = 0
         self._down: dict[str, bool] = {}  # what a planned fault has ended, and whether it may be started again
         self._struck: dict[str, str] = {}  # by the targets of the faults that last
+        self._suspended: dict[str, Callable[[], object]] = {}
         ends_job = [it.target == JOB and it.do != STOP for it in self.workload.planned_faults]
         self.job_outage_s = _PLANNED_OUTAGE_S if any(ends_job) and self._drivers == 1 else 0.0
         self._restarts_max = _RESTARTS_MAX + sum(ends_job)
@@ -191,21 +192,19 @@ class LocalStack:
         name, child = self._victim(fault.target)
         if child is None or not child.running:
             return
-        self._struck[fault.target] = name
         if fault.do == STOP:
-            child.send(signal.SIGSTOP)
+            with suppress(psutil.NoSuchProcess):  # it has ended just now
+                self._suspended[fault.target] = child.suspend()
             return
+        self._struck[fault.target] = name
         self._down[name] = False  # first, so that nobody takes it for dead
         if fault.do == KILL:
             child.send(signal.SIGKILL)
         child.stop(within_s=15)
 
     def heal(self, fault: Fault) -> None:
-        name = self._struck.pop(fault.target, "")
-        child = self.broker.child if name == BROKER else self.children.get(name)
-        if fault.do == STOP and child is not None:
-            child.send(signal.SIGCONT)
-        elif name in self._down:
+        self._suspended.pop(fault.target, lambda: None)()
+        if (name := self._struck.pop(fault.target, "")) in self._down:
             self._down[name] = True
 
     def broker_cpu_us(self) -> int | None:

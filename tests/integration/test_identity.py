@@ -1,12 +1,13 @@
 """Who may call what, at real gRPC servers with certificates: each role at each method, strangers, and rotation."""
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import numpy as np
@@ -15,7 +16,8 @@ import pytest
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import UsageError
-from market_spread.common.grpc.calls import AioServer, Server, channel_to
+from market_spread.common.grpc import identity as identity_module
+from market_spread.common.grpc.calls import AioServer, Server, channel_to, listener
 from market_spread.common.grpc.identity import (
     AGGREGATOR,
     CALLERS,
@@ -27,11 +29,19 @@ from market_spread.common.grpc.identity import (
     SENDER,
     Identity,
 )
+from market_spread.common.kafka.client import KafkaBroker
+from market_spread.common.process.service import ServiceConfig
+from market_spread.common.process.service import serving as process_serving
 from market_spread.common.telemetry.metrics import SEND_LAG
 from market_spread.common.telemetry.pusher import Pusher
+from market_spread.common.telemetry.recorder import Recorder
 from market_spread.controller.clients.probe import service_problem
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.service import MetricsService
+from market_spread.receiver.service import ReceiverService
+from market_spread.sender.service import SenderService
+from market_spread.streaming.driver.control_service import JobService
+from market_spread.streaming.driver.supervisor import Supervisor
 from market_spread.v1 import control_pb2, control_pb2_grpc, metrics_pb2
 from tests.support.aggregators import recorder_of
 from tests.support.certificates import Authority
@@ -44,7 +54,8 @@ DENIED, UNAVAILABLE, UNIMPLEMENTED = (
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.UNIMPLEMENTED,
 )
-CONTROL = ("Sender", "Receiver", "Job")
+CONTROL, STOP = ("Sender", "Receiver", "Job"), "/market_spread.v1.Sender/Stop"
+URIS = {role: f"spiffe://{DOMAIN}/{role}" for role in ROLES}
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +112,11 @@ def aggregating(identity: Identity) -> Iterator[tuple[str, Store]]:
     loop.close()
 
 
-def code_of(channel: grpc.Channel, method: str) -> grpc.StatusCode:
+def code_of(channel: grpc.Channel, method: str, within_s: float = 10) -> grpc.StatusCode:
     """How a call without content ends."""
     call: Any = channel.stream_stream(method)
     try:
-        list(call(iter([b""]), timeout=10))
+        list(call(iter([b""]), timeout=within_s))
     except grpc.RpcError as error:
         return error.code()
     return grpc.StatusCode.OK
@@ -133,16 +144,65 @@ def test_the_documentation_has_the_table() -> None:
     ]
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_each_role_may_call_what_the_table_says_and_nothing_else(role: str, identities: dict[str, Identity]) -> None:
-    control = methods_of(control_pb2.DESCRIPTOR)
-    with serving(identities[SENDER]) as address, closing(channel_to(address, identities[role])) as channel:
-        answers = {method: code_of(channel, method) for method in control}
-        reflected = code_of(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
-        problem = service_problem(address, identities[role])
+@pytest.fixture(scope="module")
+def addresses(identities: dict[str, Identity], tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The processes' own services, by name, as their environment has them serve; of each `NAME health` is the port for
+    a kubelet. Their broker is away and the job has no query: who is let in fails by that.
+    """
+    folder, clock, found = tmp_path_factory.mktemp("services"), SystemClock(), dict[str, str]()
+    broker = KafkaBroker("127.0.0.1:1")
+    with ExitStack() as ending, pytest.MonkeyPatch.context() as patch:
+        for name, role in zip(CONTROL, (SENDER, RECEIVER, JOB), strict=True):
+            recorder = Recorder(source=role, clock=clock)
+            service: object = {
+                SENDER: lambda known=recorder: SenderService(broker=broker, recorder=known, clock=clock),
+                RECEIVER: lambda known=recorder: ReceiverService(
+                    broker=broker, folder=folder, recorder=known, clock=clock
+                ),
+                JOB: lambda: JobService(cast(Supervisor, None), mode="x", settings={}, clock=clock),
+            }[role]()  # fmt: skip
+            with listener("127.0.0.1", 0) as free:
+                health = free.getsockname()[1]
+            patch.setenv("MARKET_SPREAD_TLS_FOLDER", str(identities[role].tls_folder))
+            patch.setenv("MARKET_SPREAD_TLS_DOMAIN", DOMAIN)
+            patch.setenv("MARKET_SPREAD_TLS_HEALTH_PORT", str(health))
+            ports = folder / f"{role}.json"
+            config = ServiceConfig(bootstrap_servers="127.0.0.1:1", source=role, ports_file=ports)
+            ending.enter_context(process_serving(config, name, service, recorder=recorder, clock=clock))
+            found[name] = f"127.0.0.1:{json.loads(ports.read_text())['grpc']}"
+            found[f"{name} health"] = f"127.0.0.1:{health}"
+        yield found
 
-    assert answers == dict.fromkeys(control, UNIMPLEMENTED if role == RUN else DENIED)
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", CONTROL)
+def test_each_role_may_call_what_the_table_says_and_nothing_else(
+    name: str, role: str, identities: dict[str, Identity], addresses: dict[str, str]
+) -> None:
+    control = {method for method in methods_of(control_pb2.DESCRIPTOR) if f".{name}/" in method}
+    with closing(channel_to(addresses[name], identities[role])) as channel:
+        answers = {method: code_of(channel, method, within_s=2 if role == RUN else 10) for method in control}
+        reflected = code_of(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
+        problem = service_problem(addresses[name], identities[role])
+
+    assert {method for method, code in answers.items() if code is not DENIED} == (control if role == RUN else set())
+    assert list(answers.values()).count(UNAVAILABLE) <= 1  # of what asks the broker
     assert reflected is UNIMPLEMENTED  # it is not there
+    assert problem is None
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_a_kubelet_without_a_certificate_learns_the_health_and_nothing_else(
+    name: str, addresses: dict[str, str]
+) -> None:
+    control = {method for method in methods_of(control_pb2.DESCRIPTOR) if f".{name}/" in method}
+    with closing(channel_to(addresses[f"{name} health"])) as channel:
+        answers = {code_of(channel, method) for method in (*control, "/grpc.health.v1.Health/Watch")}
+        reflected = code_of(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
+    problem = service_problem(addresses[f"{name} health"])
+
+    assert answers == {DENIED}
+    assert reflected is UNIMPLEMENTED
     assert problem is None
 
 
@@ -211,43 +271,63 @@ def test_a_server_of_another_authority_is_not_talked_to(identities: dict[str, Id
     assert answer is UNAVAILABLE
 
 
-def test_certificates_change_under_load_without_an_error(authority: Authority, tmp_path: Path) -> None:
-    """All are replaced, as Kubernetes does, by new ones of a new authority; the bundle has both for a while."""
+def test_certificates_change_200_times_under_load_without_an_error(
+    authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By those of another authority and back, as Kubernetes replaces them; both are believed until the end."""
     new = Authority.make(tmp_path / "new")
     both = (authority.folder / "ca.crt").read_bytes() + (new.folder / "ca.crt").read_bytes()
-    folders = {role: tmp_path / role for role in (RUN, SENDER)}
-    for role, folder in folders.items():
+    servers = [by.issue(tmp_path / f"sender-{of}", URIS[SENDER]) for of, by in enumerate((authority, new))]
+    callers = [by.issue(tmp_path / f"run-{of}", URIS[RUN]) for of, by in enumerate((authority, new))]
+    for folder in (*servers, *callers):
+        (folder / "ca.crt").write_bytes(both)
+    shown, called = tmp_path / "shown", tmp_path / "called"
+    for folder in (shown, called):
         folder.mkdir()
-        replace(folder, authority.issue(tmp_path / f"{role}-1", f"spiffe://{DOMAIN}/{role}"), both)
-    codes, ending = list[grpc.StatusCode](), threading.Event()
-    method = "/market_spread.v1.Sender/Stop"
+    codes, changes, ending = list[grpc.StatusCode](), list[object](), threading.Event()
+    read = identity_module._read
 
-    with serving(Identity(folders[SENDER], DOMAIN)) as address:
+    def reading(folder: Path) -> object:
+        files = read(folder)
+        if folder == shown and files != (changes or [None])[-1]:
+            changes.append(files)
+        return files
+
+    monkeypatch.setattr(identity_module, "_read", reading)
+    replace(shown, servers[0])
+    replace(called, callers[0])
+
+    with serving(Identity(shown, DOMAIN)) as address:
 
         def load(*, reconnecting: bool) -> None:
-            channel = channel_to(address, Identity(folders[RUN], DOMAIN))
+            channel = channel_to(address, Identity(called, DOMAIN))
             while not ending.is_set():
-                codes.append(code_of(channel, method))
+                codes.append(code_of(channel, STOP))
                 if reconnecting:
                     channel.close()
-                    channel = channel_to(address, Identity(folders[RUN], DOMAIN))
+                    channel = channel_to(address, Identity(called, DOMAIN))
             channel.close()
 
-        threads = [threading.Thread(target=load, kwargs={"reconnecting": it}) for it in (True, True, False)]
+        threads = [threading.Thread(target=load, kwargs={"reconnecting": it}) for it in (True, True, True, False)]
         for thread in threads:
             thread.start()
-        for role, folder in folders.items():
-            replace(folder, new.issue(tmp_path / f"{role}-2", f"spiffe://{DOMAIN}/{role}"), both)
-        for role, folder in folders.items():  # the old authority is believed no more
-            replace(folder, new.issue(tmp_path / f"{role}-3", f"spiffe://{DOMAIN}/{role}"))
+        for turn in range(1, 201):
+            replace(called, callers[turn % 2])
+            replace(shown, servers[turn % 2])
+            eventually(f"the server has changed {turn} times", lambda turn=turn: len(changes) > turn)
+        replace(called, callers[1])
         before = len(codes)
-        eventually("20 more calls", lambda: len(codes) > before + 20)
+        eventually("nobody connects with the old certificate", lambda: len(codes) > before + 20)
+        replace(shown, new.issue(tmp_path / "sender-new", URIS[SENDER]))  # believes the new authority alone
+        eventually("the last change", lambda: len(changes) > 201)
         ending.set()
         for thread in threads:
             thread.join(20)
-        with closing(channel_to(address, Identity(tmp_path / f"{RUN}-1", DOMAIN))) as channel:
-            old = code_of(channel, method)
+        with closing(channel_to(address, Identity(callers[0], DOMAIN))) as channel:
+            old = code_of(channel, STOP)
 
+    assert len(changes) == 202
+    assert len(codes) > 200
     assert set(codes) == {UNIMPLEMENTED}
     assert old is UNAVAILABLE
 

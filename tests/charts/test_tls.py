@@ -29,17 +29,18 @@ OURS = {
     f"tls__secrets__{name}": f"our-{name.lower()}" for name in ("sender", "receiver", "job", "metricsAggregator", "run")
 }
 GIVEN: dict[str, dict[str, Any]] = {"helm": {}, "certManager": {}, "secret": OURS}
-RUN = {"run__enabled": True, "run__workload": "name: x"}
+RUN: dict[str, Any] = {"run__enabled": True, "run__workload": "name: x"}
 
 
-def with_tls(source: str, **values: object) -> Rendered:
+def with_tls(source: str, **values: Any) -> Rendered:
     return rendered(DEFAULT, tls__source=source, **GIVEN[source], **values)
 
 
 def secret_of(made: MadePod) -> dict[str, Any] | None:
     """The Secret of its certificate."""
-    (found,) = [volume["secret"] for volume in made.spec["volumes"] if volume["name"] == "tls"] or [None]
-    return found
+    found: list[dict[str, Any]] = [volume["secret"] for volume in made.spec["volumes"] if volume["name"] == "tls"]
+    assert len(found) <= 1
+    return found[0] if found else None
 
 
 def told(made: MadePod) -> dict[str, Any]:
@@ -162,7 +163,8 @@ def test_certificates_that_helm_makes_carry_the_roles(tmp_path: Path) -> None:
     )
 
     def register(server: grpc.Server) -> str:
-        control_pb2_grpc.add_SenderServicer_to_server(control_pb2_grpc.SenderServicer(), server)
+        service: Any = control_pb2_grpc.SenderServicer
+        control_pb2_grpc.add_SenderServicer_to_server(service(), server)
         return "market_spread.v1.Sender"
 
     server = Server("127.0.0.1:0", register, identity=identities["sender"])

@@ -45,7 +45,12 @@ def valid(manifest_json: str, version: str) -> bool:
 
 def is_custom(found: Object) -> bool:
     """Whether Kubernetes itself does not know the kind."""
-    return found["apiVersion"].split("/")[0] in ("karpenter.sh", "karpenter.k8s.aws", "monitoring.coreos.com")
+    return found["apiVersion"].split("/")[0] in (
+        "karpenter.sh",
+        "karpenter.k8s.aws",
+        "monitoring.coreos.com",
+        "cert-manager.io",
+    )
 
 
 def test_the_newest_known_schemas_are_used() -> None:

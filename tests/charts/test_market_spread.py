@@ -341,9 +341,9 @@ def test_three_tests_come_with_the_release(profile: Profile) -> None:
     assert probe["args"] == [
         "probe",
         "services",
-        "sender-0=market-spread-sender-0.market-spread-sender:50051",
+        "sender-0=market-spread-sender-0.market-spread-sender.spread.svc:50051",
         "receiver=market-spread-receiver:50051",
-        "job-0=market-spread-job-0.market-spread-job:50051",
+        "job-0=market-spread-job-0.market-spread-job.spread.svc:50051",
         "metrics-aggregator=market-spread-metrics-aggregator:50051",
     ]
     (kafka,) = tests["market-spread-test-kafka"]["spec"]["containers"]

@@ -98,6 +98,22 @@ CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
         "PLAINTEXT alone; name your brokers",
     ),
     (DEFAULT, {"kafka.external.security.caSecret": "ca"}, "is set (protocol=PLAINTEXT), and kafka.external.bootstrap"),
+    (DEFAULT, {"tls.source": "secret"}, 'tls.secrets.job="" with tls.source=secret; name the Secret with its ca.crt'),
+    (
+        DEFAULT,
+        {"tls.source": "helm", "tls.secrets.run": "x"},
+        "tls.secrets.run=x is of no use with tls.source=helm",
+    ),
+    (
+        DEFAULT,
+        {"tls.issuer": "x"},
+        "tls.issuer=x is of no use with tls.source=none; use certManager",
+    ),
+    (
+        DEFAULT,
+        {"tls.source": "certManager", "tls.issuerKind": "ClusterIssuer"},
+        "tls.issuerKind=ClusterIssuer without tls.issuer; name the issuer, or leave Issuer for the one",
+    ),
     (DEFAULT, SASL, "SASL_SSL needs kafka.external.security.username and passwordSecret; set both"),
     (DEFAULT, {**SASL, "kafka.external.security.username": "u"}, "needs kafka.external.security.username and password"),
     (DEFAULT, {**SSL, "kafka.external.security.username": "u"}, "protocol=SSL, which knows no users; use SASL_SSL"),

@@ -23,7 +23,22 @@ MARKET_SPREAD = Path(sys.executable).parent / "market-spread"
 WORDS = (
     "--set=job.pipeline.configMap=words,job.pipeline.file=pipeline.py,job.pipeline.function=word_count",
     f"--set=topics.partitions=2,job.executors.slots=3,kafka.prefix=words.,kafka.external.bootstrap={BROKER}",
+    "--set=tls.source=helm",
 )
+# A sender's certificate stops no load, and without one nobody is even listened to.
+STOPS = """
+import grpc
+from market_spread.common.config import from_environment
+from market_spread.common.grpc.calls import channel_to
+from market_spread.common.grpc.identity import Identity
+from market_spread.v1 import control_pb2, control_pb2_grpc
+for identity in (from_environment(Identity), Identity()):
+    try:
+        sender = control_pb2_grpc.SenderStub(channel_to("127.0.0.1:50051", identity))
+        sender.Stop(control_pb2.StopSendingRequest(), timeout=9)
+    except grpc.RpcError as error:
+        print(error.code().name)
+"""
 # On nodes that share two CPUs neither late messages, nor stalls, nor unsteady latencies matter.
 BY_OUTPUTS_ALONE = {
     "limits": {"late_ms": 10_000, "late_share": 1, "rise_share": 1_000_000, "stall_ms": 20_000},
@@ -123,10 +138,17 @@ def words(ground: Cluster, release: Release, tmp_path: Path) -> Iterator[Release
 
 
 def test_a_pipeline_is_put_under_load_in_the_cluster_and_its_outputs_are_checked(words: Release) -> None:
+    authority = ("get", "secret", "words-market-spread-ca-tls", "--output=jsonpath={.data}")
+    before = words.kubectl(*authority)
     words.install(*WORDS, "--set=run.enabled=true,run.file=workload.yaml")
     passed, said = ended(words)
     assert passed, said
     assert "passed" in said
+    # All of it went over gRPC with certificates, which the upgrade made anew.
+    assert words.kubectl(*authority) == before
+    (sender,) = words.pods("sender")
+    answers = words.kubectl.exec(sender["metadata"]["name"], "python3", "-c", STOPS)
+    assert answers.split() == ["PERMISSION_DENIED", "UNAVAILABLE"]
 
     # It goes on counting, where the check begins anew: each of its outputs is wrong.
     words.install(*WORDS, "--set=run.enabled=true,run.file=again.yaml")

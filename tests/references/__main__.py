@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from market_spread.common.config import environment_help
+from market_spread.common.grpc.identity import Identity
 from market_spread.common.hdr.histogram import PERCENTILES
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.process.service import ServiceConfig
@@ -35,7 +36,7 @@ _UNITS = {"per_s": "1/s", "s": "s", "ms": "ms", "share": "share", "mb": "MB", "g
 _OF_SYSTEM = {"system", "kafka", "input", "output", "check"}
 _VARIABLE = re.compile(r"^  (\w+): (.*), (must be set|by default .*)\n      (.*)$", re.MULTILINE)
 _SERVICES = {"sender": SenderConfig, "receiver": ReceiverConfig, "job": JobConfig}
-_ALONE = {"aggregator": AggregatorConfig, "host_tuner": HostTunerConfig, "removal": RemovalConfig}
+_ALONE = {"aggregator": AggregatorConfig, "host_tuner": HostTunerConfig, "removal": RemovalConfig, "identity": Identity}
 
 
 def main(into: Path) -> None:

@@ -1,7 +1,7 @@
 {{/* What cannot work together is refused before anything is installed: a sentence for each, with the value and the remedy. */}}
 {{- define "market-spread.checks" -}}
 {{- $problems := list }}
-{{- range list "pinned" "node" "fit" "checkpoint" "volumes" "job" "pipeline" "kafka" "realtime" "name" "addresses" "folders" "scheduling" "sizes" "images" "extensions" "properties" "runs" }}
+{{- range list "pinned" "node" "fit" "checkpoint" "volumes" "job" "pipeline" "kafka" "realtime" "name" "addresses" "folders" "scheduling" "sizes" "images" "extensions" "properties" "runs" "tls" }}
 {{- range include (printf "market-spread.checks.%s" .) $ | fromYamlArray }}
 {{- $problems = append $problems . }}
 {{- end }}

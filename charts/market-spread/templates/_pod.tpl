@@ -187,19 +187,21 @@ resources:
 
 {{/* Probes of a service. A pod that got no exclusive CPUs answers, and is not ready: only readiness asks for its health. */}}
 {{- define "market-spread.grpcProbes" -}}
+{{- $port := include "market-spread.healthPort" . | int }}
+{{- $name := eq $port 50051 | ternary "grpc" "health" }}
 startupProbe:
   tcpSocket:
-    port: grpc
+    port: {{ $name }}
   periodSeconds: 2
   failureThreshold: 150
 readinessProbe:
   grpc:
-    port: 50051
+    port: {{ $port }}
   periodSeconds: 5
   timeoutSeconds: 3
 livenessProbe:
   tcpSocket:
-    port: grpc
+    port: {{ $name }}
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6

@@ -261,3 +261,23 @@
 {{- end }}
 {{- end }}
 {{- end }}
+
+{{/* Whose certificates, and where they are from. */}}
+{{- define "market-spread.checks.tls" -}}
+{{- with .Values.tls }}
+{{- $tls := . }}
+{{- range $name, $secret := $tls.secrets }}
+{{- if and (eq $tls.source "secret") (not $secret) }}
+- {{ printf "tls.secrets.%s=%q with tls.source=secret; name the Secret with its ca.crt, tls.crt and tls.key, or use helm or certManager" $name $secret | quote }}
+{{- else if and (ne $tls.source "secret") $secret }}
+- {{ printf "tls.secrets.%s=%s is of no use with tls.source=%s; use secret, or leave it empty" $name $secret $tls.source | quote }}
+{{- end }}
+{{- end }}
+{{- if and $tls.issuer (ne $tls.source "certManager") }}
+- {{ printf "tls.issuer=%s is of no use with tls.source=%s; use certManager, or leave it empty" $tls.issuer $tls.source | quote }}
+{{- end }}
+{{- if and (ne ($tls.issuerKind | default "Issuer") "Issuer") (not $tls.issuer) }}
+- {{ printf "tls.issuerKind=%s without tls.issuer; name the issuer, or leave Issuer for the one that the chart makes" $tls.issuerKind | quote }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -18,6 +18,7 @@
   env:
     {{- include "market-spread.identity" .root | nindent 4 }}
     {{- include "market-spread.kafka" .root | nindent 4 }}
+    {{- include "market-spread.tlsEnvironment" (dict "root" .root) | nindent 4 }}
   {{- include "market-spread.resources" (dict "memory" "1Gi") | nindent 2 }}
   {{- include "market-spread.containerSecurity" dict | nindent 2 }}
   volumeMounts:
@@ -27,6 +28,7 @@
       readOnly: true
     {{- include "market-spread.pipelineMount" .root | nindent 4 }}
     {{- include "market-spread.kafkaMounts" .root | nindent 4 }}
+    {{- include "market-spread.tlsMount" .root | nindent 4 }}
 {{- end }}
 
 {{/* Its volumes: (root; workload, the ConfigMap that has it). */}}
@@ -37,4 +39,5 @@
     name: {{ .workload }}
 {{- include "market-spread.pipelineVolume" .root }}
 {{- include "market-spread.kafkaVolumes" .root }}
+{{- include "market-spread.tlsVolume" (dict "root" .root "component" "run") }}
 {{- end }}

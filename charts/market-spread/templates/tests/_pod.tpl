@@ -36,13 +36,16 @@ spec:
         {{- toYaml .args | nindent 8 }}
       env:
         {{- include "market-spread.kafka" .root | nindent 8 }}
+        {{- include "market-spread.tlsEnvironment" (dict "root" .root) | nindent 8 }}
         {{- include "market-spread.extraEnvironment" .root | nindent 8 }}
       {{- include "market-spread.resources" (dict "memory" "256Mi") | nindent 6 }}
       {{- include "market-spread.containerSecurity" dict | nindent 6 }}
       volumeMounts:
         {{- include "market-spread.temporaryMount" .root | nindent 8 }}
         {{- include "market-spread.kafkaMounts" .root | nindent 8 }}
+        {{- include "market-spread.tlsMount" .root | nindent 8 }}
   volumes:
     {{- include "market-spread.temporary" .root | nindent 4 }}
     {{- include "market-spread.kafkaVolumes" .root | nindent 4 }}
+    {{- include "market-spread.tlsVolume" (dict "root" .root "component" "run") | nindent 4 }}
 {{- end }}

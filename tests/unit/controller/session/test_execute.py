@@ -131,7 +131,7 @@ class Story:
             def follow(self, progress: RunProgress) -> None:
                 self.say("phase", progress.phase)
 
-            def start(self, address: str) -> None:
+            def start(self, address: str, identity: object) -> None:
                 tell(f"notes to {address}")
 
             def close(self) -> None:

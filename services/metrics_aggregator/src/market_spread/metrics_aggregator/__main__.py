@@ -14,6 +14,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.errors import UnavailableError
 from market_spread.common.grpc.calls import AioServer, listener, require_bindable
+from market_spread.common.grpc.identity import Identity
 from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, write_ports
 from market_spread.metrics_aggregator.config import AggregatorConfig
@@ -61,7 +62,7 @@ async def _serve(config: AggregatorConfig) -> None:
         if files is not None and config.takes_pushes:
             _restore(store, files, clock)
         service = MetricsService(store, takes_pushes=config.takes_pushes)
-        rpc = AioServer(grpc_address, service.register)
+        rpc = AioServer(grpc_address, service.register, identity=from_environment(Identity))
         async with _web(config, store, clock, web_socket):
             await rpc.start()
             ports = {"grpc": rpc.port, "http": web_socket.getsockname()[1]}

@@ -434,9 +434,12 @@ def probe() -> None:
 @_as_json
 def services(addresses: tuple[str, ...], as_json: bool) -> None:
     """Check the health of each gRPC service."""
+    from market_spread.common.config import from_environment
+    from market_spread.common.grpc.identity import Identity
     from market_spread.controller.clients.probe import named_addresses, service_problem
 
-    problems = {name: service_problem(address) for name, address in named_addresses(addresses).items()}
+    named, own = named_addresses(addresses), from_environment(Identity)
+    problems = {name: service_problem(address, own) for name, address in named.items()}
     text = "\n".join(f"{name}: {problem or 'SERVING'}" for name, problem in problems.items())
     document = [{"name": name, "healthy": problem is None, "problem": problem} for name, problem in problems.items()]
     show_result(document, text, as_json=as_json)

@@ -15,6 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from market_spread.common.clock import Clock
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, REASON_KEY, channel_to
+from market_spread.common.grpc.identity import OPEN, Identity
 from market_spread.common.kafka.client import KafkaBroker
 
 PROBE_TOPIC = "market-spread-probe"
@@ -39,9 +40,9 @@ def named_addresses(texts: Sequence[str]) -> dict[str, str]:
     return dict(text.split("=", 1) for text in texts)
 
 
-def service_problem(address: str) -> str | None:
+def service_problem(address: str, identity: Identity = OPEN) -> str | None:
     """Why the gRPC service there is not well, a sentence; None if it says SERVING."""
-    with channel_to(address) as channel:
+    with channel_to(address, identity) as channel:
         check = health_pb2_grpc.HealthStub(channel).Check  # type: ignore[attr-defined]
         try:
             answer, call = check.with_call(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S, wait_for_ready=True)
@@ -103,11 +104,11 @@ class Watch:
         self._threads: list[threading.Thread] = []
         self._channels: list[grpc.Channel] = []
 
-    def start(self, addresses: Mapping[str, str]) -> None:
+    def start(self, addresses: Mapping[str, str], identity: Identity = OPEN) -> None:
         """Watch the machine, and the processes at these addresses by their health checks."""
         self._thread("machine", self._watch_machine)
         for component, address in addresses.items():
-            channel = channel_to(address)
+            channel = channel_to(address, identity)
             self._channels.append(channel)
             ask = health_pb2_grpc.HealthStub(channel).Check  # type: ignore[attr-defined]
             check = partial(ask, health_pb2.HealthCheckRequest(), timeout=_ANSWER_S)

@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
 from market_spread.common.grpc.calls import DEADLINE_S, channel_to, partition_offsets
+from market_spread.common.grpc.identity import OPEN, Identity
 from market_spread.common.job_contract import ALL_DECISIONS, MODES, REJECTED_DECISIONS, TOPICS, Topics
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 from market_spread.common.wire.layout import WARM_UP_ORDER_ID_MIN
@@ -47,7 +48,7 @@ class Addresses:
     """Where the running processes are reached.
 
     replicas: the job's replicas besides the first, or its standby; more_senders: the senders besides the first; topics:
-    those of the job, of a system's `invalid` alone; security: how the broker is spoken to.
+    those of the job, of a system's `invalid` alone; security: how the broker is spoken to; identity: ours.
     """
 
     bootstrap_servers: str
@@ -61,6 +62,7 @@ class Addresses:
     is_standby: bool = False
     topics: Topics = TOPICS
     security: KafkaSecurity = PLAINTEXT
+    identity: Identity = OPEN
 
 
 _POLL_S, JOB_STARTS_WITHIN_S = 0.1, 180
@@ -92,7 +94,12 @@ class JobClient:
     """The control side of a job, or of several replicas of it. `close` it."""
 
     def __init__(
-        self, *addresses: str, outage_s: float = 0.0, has_standby: bool = False, clock: Clock | None = None
+        self,
+        *addresses: str,
+        outage_s: float = 0.0,
+        has_standby: bool = False,
+        clock: Clock | None = None,
+        identity: Identity = OPEN,
     ) -> None:
         """has_standby: of two drivers one has the checkpoint, and the other one may be the next.
 
@@ -108,7 +115,7 @@ class JobClient:
         self._clock = clock or SystemClock()
         self._answered_ns = self._clock.monotonic_ns()
         self._history = JobHistory()
-        self._channels = [channel_to(address) for address in addresses]
+        self._channels = [channel_to(address, identity) for address in addresses]
         self._jobs = [JobStub(channel) for channel in self._channels]
 
     def job_status(self) -> pb.JobStatusResponse:
@@ -218,9 +225,10 @@ class Clients(JobClient):
 
     def __init__(self, addresses: Addresses, *, outage_s: float = 0.0, decisions: str = REJECTED_DECISIONS) -> None:
         """outage_s: see `JobClient`; decisions: which ones the job sends."""
-        super().__init__(addresses.job, *addresses.replicas, outage_s=outage_s, has_standby=addresses.is_standby)
-        senders = [channel_to(address) for address in (addresses.sender, *addresses.more_senders)]
-        receiver = channel_to(addresses.receiver)
+        jobs, shown = (addresses.job, *addresses.replicas), addresses.identity
+        super().__init__(*jobs, outage_s=outage_s, has_standby=addresses.is_standby, identity=shown)
+        senders = [channel_to(address, shown) for address in (addresses.sender, *addresses.more_senders)]
+        receiver = channel_to(addresses.receiver, shown)
         self._channels += [*senders, receiver]
         self._senders = [SenderStub(sender) for sender in senders]
         self._receiver = ReceiverStub(receiver)

@@ -186,7 +186,7 @@ def launch(
         notes = RunNotes(run_id, clock=clock)
 
         def started(addresses: Addresses) -> None:
-            notes.start(addresses.aggregator)
+            notes.start(addresses.aggregator, addresses.identity)
             pages.append(addresses.aggregator_http)
             line(f"metrics page: {addresses.aggregator_http}")
             if (hint := environment.how_to_watch(folder.path, addresses)) is not None:

@@ -17,6 +17,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import RunFailedError, UnavailableError, UsageError
 from market_spread.common.grpc.calls import channel_to
+from market_spread.common.grpc.identity import OPEN, Identity
 from market_spread.common.telemetry.metrics import END_TO_END, SERVICE, STAGE
 from market_spread.common.words import counted
 from market_spread.controller.analysis.observed import Observed, RunProgress
@@ -97,8 +98,8 @@ class RunNotes:
             self._restarts = progress.job.restarts
             self.say("event", "query restarted", f"the job's query was started again, {self._restarts} times so far")
 
-    def start(self, address: str) -> None:
-        channel = self._ending.enter_context(channel_to(address))
+    def start(self, address: str, identity: Identity = OPEN) -> None:
+        channel = self._ending.enter_context(channel_to(address, identity))
         thread = threading.Thread(target=self._run, args=(MetricsStub(channel),), name="notes", daemon=True)
         thread.start()
         self._ending.callback(thread.join, CLOSE_S)

@@ -165,7 +165,7 @@ class Run:
         observed.round_trips["before"] = clients.take_round_trips()
         begun_ns = self.clock.monotonic_ns()
         observed.time_to_first_order_s = (begun_ns + _SEND_AHEAD_NS - self._begun_ns) / 1e9
-        self._watch.start({"sender": addresses.sender, "receiver": addresses.receiver})
+        self._watch.start({"sender": addresses.sender, "receiver": addresses.receiver}, addresses.identity)
         try:
             self._send("measured", clients, observed, "measuring")
         finally:  # also if the job dies: what the machine did until then is known

@@ -1,3 +1,3 @@
 """gRPC servers, and errors across a call."""
 
-__all__ = ["calls"]
+__all__ = ["calls", "identity"]

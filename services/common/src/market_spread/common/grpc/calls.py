@@ -18,6 +18,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from market_spread.common.errors import DeadlineError, MarketSpreadError, UnavailableError, UsageError, WrongStateError
+from market_spread.common.grpc.identity import OPEN, Identity, NotAllowedError
 from market_spread.common.logs import log_event
 from market_spread.v1.control_pb2 import PartitionOffset
 
@@ -47,12 +48,15 @@ REASON_KEY = "market-spread-reason"
 
 _ANSWERS = health_pb2.HealthCheckResponse
 _log = logging.getLogger(__name__)
+Register = Callable[[Any], str]
+Problem = Callable[[], str | None]
 
 
 def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
     """The status code and message that a caller sees for an error of a handler; what is not meant is logged, too."""
     codes = {
         UsageError: grpc.StatusCode.INVALID_ARGUMENT,
+        NotAllowedError: grpc.StatusCode.PERMISSION_DENIED,
         WrongStateError: grpc.StatusCode.FAILED_PRECONDITION,
         DeadlineError: grpc.StatusCode.DEADLINE_EXCEEDED,
         UnavailableError: grpc.StatusCode.UNAVAILABLE,
@@ -66,9 +70,10 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
 
 
 class _ErrorsAsStatus(grpc.ServerInterceptor):
-    """Turns an error that a handler raises into its status code, and refuses a method's calls beyond _EACH_MAX."""
+    """Turns an error into its status code, and refuses who may not call a method, and its calls beyond _EACH_MAX."""
 
-    def __init__(self) -> None:
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
         self._free: defaultdict[str, BoundedSemaphore] = defaultdict(partial(BoundedSemaphore, _EACH_MAX))
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
@@ -80,14 +85,24 @@ class _ErrorsAsStatus(grpc.ServerInterceptor):
         call, free = getattr(handler, kind), self._free[method]
 
         def unary(request: Any, context: grpc.ServicerContext) -> Any:
-            with _abort_on_error(context), _one_of(free, method):
+            with self._abort_on_error(method, context), _one_of(free, method):
                 return call(request, context)
 
         def streaming(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-            with _abort_on_error(context), _one_of(free, method):
+            with self._abort_on_error(method, context), _one_of(free, method):
                 yield from call(request, context)
 
         return handler._replace(**{kind: unary if kind == "unary_unary" else streaming})
+
+    @contextmanager
+    def _abort_on_error(self, method: str, context: grpc.ServicerContext) -> Iterator[None]:
+        try:
+            self._identity.require(method, context.auth_context())
+            yield
+        except Exception as error:
+            if context.code() is not None:  # type: ignore[attr-defined]  # the handler has aborted by itself
+                raise
+            context.abort(*status_of(error))
 
 
 @contextmanager
@@ -101,16 +116,6 @@ def _one_of(free: BoundedSemaphore, method: str) -> Iterator[None]:
         free.release()
 
 
-@contextmanager
-def _abort_on_error(context: grpc.ServicerContext) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if context.code() is not None:  # type: ignore[attr-defined]  # the handler has aborted by itself
-            raise
-        context.abort(*status_of(error))
-
-
 class _Health(health.HealthServicer):  # type: ignore[misc,unused-ignore]
     """The health service, which looks at each check, and also tells why: in the trailing metadata, as its answer has no
     place for it.
@@ -118,7 +123,7 @@ class _Health(health.HealthServicer):  # type: ignore[misc,unused-ignore]
 
     services: tuple[str, ...] = ()
 
-    def __init__(self, problem: Callable[[], str | None]) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__()
         self.problem = problem
         self._told: str | None = None
@@ -142,22 +147,22 @@ class Server:
     """A gRPC server with health service and reflection. `start`, then `stop`."""
 
     def __init__(
-        self, address: str, register: Callable[[grpc.Server], str], problem: Callable[[], str | None] = lambda: None
+        self, address: str, register: Register, problem: Problem = lambda: None, identity: Identity = OPEN
     ) -> None:
         """`register` adds a servicer; returns its full name. UsageError if the address cannot be bound; port 0: any.
 
-        problem: why the process cannot serve now, a sentence; None if it can.
+        problem: why the process cannot serve now, a sentence; None if it can. identity: who may call.
         """
         self._server = grpc.server(
             futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="rpc"),
-            interceptors=[_ErrorsAsStatus()],
+            interceptors=[_ErrorsAsStatus(identity)],
             options=SERVER_OPTIONS,
             maximum_concurrent_rpcs=_CALLS_MAX,
         )
         require_bindable(address)
         self._health = _Health(problem)
-        self._health.services = complete(self._server, register(self._server), self._health)
-        self.port = bound_port(self._server, address)
+        self._health.services = complete(self._server, register(self._server), self._health, identity)
+        self.port = bound_port(self._server, address, identity)
 
     def start(self) -> None:
         self._health.look()
@@ -170,17 +175,18 @@ class Server:
         self._server.stop(grace_s).wait()
 
 
-def complete(server: Any, service: str, health_servicer: Any) -> tuple[str, str]:
-    """Add health and reflection to a server with that service; the names by which its health is asked for."""
+def complete(server: Any, service: str, health_servicer: Any, identity: Identity) -> tuple[str, str]:
+    """Add health, and reflection if it is open to all, to a server with that service; the names in health checks."""
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
-    reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    if identity.tls_folder is None:
+        reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
     return service, ""
 
 
-def bound_port(server: Any, address: str) -> int:
-    """The port that the server has bound. UsageError if the address cannot be bound."""
+def bound_port(server: Any, address: str, identity: Identity) -> int:
+    """The port that the server has bound. UsageError if the address cannot be bound, or a file cannot be read."""
     try:
-        return int(server.add_insecure_port(address))
+        return identity.add_port(server, address)
     except RuntimeError as error:
         raise UsageError(f"{address} cannot be bound; is the port in use?") from error
 
@@ -216,28 +222,33 @@ def partition_offsets(offsets: Mapping[tuple[str, int], int]) -> list[PartitionO
     return [PartitionOffset(topic=topic, partition=of, offset=end) for (topic, of), end in sorted(offsets.items())]
 
 
-def channel_to(address: str) -> grpc.Channel:
+def channel_to(address: str, identity: Identity = OPEN) -> grpc.Channel:
     """A channel with our message bounds. Connects when it is first used."""
-    return grpc.insecure_channel(address, options=_CLIENT_OPTIONS)
+    return identity.channel(address, _CLIENT_OPTIONS)
 
 
 class _ErrorsAsStatusAio(grpc.aio.ServerInterceptor):  # type: ignore[misc,unused-ignore]
     """Turns an error that a handler raises into its status code, if it is a coroutine: unary, or a stream both ways."""
+
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
 
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
         codecs = handler.request_deserializer, handler.response_serializer
+        admit = partial(self._identity.require, handler_call_details.method)
         if iscoroutinefunction(handler.unary_unary):
-            return grpc.unary_unary_rpc_method_handler(partial(_guarded, handler.unary_unary), *codecs)
+            return grpc.unary_unary_rpc_method_handler(partial(_guarded, admit, handler.unary_unary), *codecs)
         if iscoroutinefunction(handler.stream_stream):
-            return grpc.stream_stream_rpc_method_handler(partial(_guarded, handler.stream_stream), *codecs)
-        return handler
+            return grpc.stream_stream_rpc_method_handler(partial(_guarded, admit, handler.stream_stream), *codecs)
+        return handler if self._identity.tls_folder is None else None
 
 
-async def _guarded(call: Callable[[Any, Any], Awaitable[Any]], request: Any, context: Any) -> Any:
+async def _guarded(admit: Any, call: Callable[..., Awaitable[Any]], request: Any, context: Any) -> Any:
     try:
+        admit(context.auth_context())
         return await call(request, context)
     except grpc.aio.AbortError:  # the handler has aborted by itself
         raise
@@ -248,11 +259,11 @@ async def _guarded(call: Callable[[Any, Any], Awaitable[Any]], request: Any, con
 class AioServer:
     """The twin of `Server`, of coroutine methods, for a process that lives in one asyncio loop: made inside it."""
 
-    def __init__(self, address: str, register: Callable[[grpc.aio.Server], str]) -> None:
-        self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(),), options=SERVER_OPTIONS)
+    def __init__(self, address: str, register: Register, identity: Identity = OPEN) -> None:
+        self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(identity),), options=SERVER_OPTIONS)
         self._health = health.aio.HealthServicer()
-        self._services = complete(self._server, register(self._server), self._health)
-        self.port = bound_port(self._server, address)
+        self._services = complete(self._server, register(self._server), self._health, identity)
+        self.port = bound_port(self._server, address, identity)
 
     async def start(self) -> None:
         await self._server.start()

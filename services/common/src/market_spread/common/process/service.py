@@ -13,6 +13,7 @@ import grpc
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
 from market_spread.common.grpc.calls import Server
+from market_spread.common.grpc.identity import Identity
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.logs import log_event
 from market_spread.common.process.entry import run_main, write_ports
@@ -76,8 +77,10 @@ def serving(config: ServiceConfig, name: str, service: object, *, recorder: Reco
         getattr(control_pb2_grpc, f"add_{name}Servicer_to_server")(service, server)
         return control_pb2.DESCRIPTOR.services_by_name[name].full_name
 
-    server = Server(f"{config.host}:{config.grpc_port}", register, partial(own_problem, config.exclusive_cpus))
-    pusher = Pusher(recorder, config.aggregator_address, clock=clock) if config.aggregator_address else None
+    identity, to = from_environment(Identity), config.aggregator_address
+    address = f"{config.host}:{config.grpc_port}"
+    server = Server(address, register, partial(own_problem, config.exclusive_cpus), identity=identity)
+    pusher = Pusher(recorder, to, clock=clock, identity=identity) if to else None
     server.start()
     if pusher is not None:
         pusher.start()

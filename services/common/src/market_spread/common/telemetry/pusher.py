@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import cast
@@ -15,6 +15,7 @@ import grpc
 
 from market_spread.common.clock import Clock
 from market_spread.common.grpc.calls import MESSAGE_BYTES_MAX, MESSAGE_OPTIONS
+from market_spread.common.grpc.identity import OPEN, Identity
 from market_spread.common.logs import log_event
 from market_spread.common.processes import cpu_us_of, family, memory_bytes_of
 from market_spread.common.telemetry.metrics import CPU, MEMORY
@@ -231,6 +232,7 @@ class Pusher:
     """Pushes what the recorder took, every interval, in a thread of its own: `start`, then `stop`.
 
     delivery: keeps what was not answered, at most `pending_max` pushes. Nothing of it reaches the process's work.
+    identity: what the aggregator is shown.
     """
 
     def __init__(
@@ -242,17 +244,26 @@ class Pusher:
         interval_s: float = 1.0,
         pending_max: int = 600,
         open_stream: Callable[[], PushStream] | None = None,
+        identity: Identity = OPEN,
     ) -> None:
         """`open_stream` opens a stream without waiting for the aggregator; by default by gRPC to the address."""
         self._recorder = recorder
         self._clock = clock
         self._interval_ns = round(interval_s * 1e9)
-        self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)  # connects when it is used
-        open_stream = open_stream or partial(PushStream, self._channel)
+        self._address, self._identity = address, identity
+        self._channel = identity.channel(address, _CHANNEL_OPTIONS)  # connects when it is used
+        open_stream = open_stream or self._open
         self.delivery = PushDelivery(open_stream, clock=clock, pending_max=pending_max)
         self._stopping = threading.Event()
         self._stop_by_ns = 0
         self._thread = threading.Thread(target=self._run, name="push", daemon=True)
+
+    def _open(self) -> PushStream:
+        """A stream; with an identity over a new channel, which shows the certificate that is there now."""
+        if self._identity != OPEN:
+            self._channel.close()
+            self._channel = self._identity.channel(self._address, _CHANNEL_OPTIONS)
+        return PushStream(self._channel)
 
     def start(self) -> None:
         self._thread.start()

@@ -8,6 +8,7 @@ from typing import Any
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.config import from_environment
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
+from market_spread.common.grpc.identity import Identity
 from market_spread.common.job_contract import APPLICATIONS, BATCH_S_DEFAULT, REAL_TIME, REJECTED_DECISIONS, TOPICS
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 from market_spread.controller.clients.services import Addresses
@@ -69,6 +70,7 @@ class Release(Environment):
             bootstrap_servers=told.get("BOOTSTRAP_SERVERS", ""),
             topics=TOPICS.prefixed(told.get("TOPIC_PREFIX", "")),
             security=from_environment(KafkaSecurity) if self._in_cluster else PLAINTEXT,
+            identity=from_environment(Identity),
             sender=senders[0],
             receiver=self._address(found["receiver"][0], GRPC_PORT),
             job=jobs[0],

@@ -62,7 +62,7 @@ def test_a_system_that_loses_messages_at_its_restart_fails_and_one_that_does_som
     (folder / "system.py").write_text(SYSTEM.replace("LOSES", str(loses)))
     workload = yaml.safe_load((folder / "workload.yaml").read_text()) | LENIENT
     workload |= {"load": {"profile": "constant", "messages_per_s": 400, "duration_s": 30}, "warm_up": {"duration_s": 1}}
-    faults = {"recovers_within_s": 22, "schedule": [{"at_s": 6, "do": "kill", "target": "job", "down_s": 2}]}
+    faults = {"recovers_within_s": 22, "schedule": [{"at_s": 6, "do": "kill", "target": "job", "for_s": 2}]}
     (folder / "workload.yaml").write_text(yaml.safe_dump({**workload, "slo": {}, "faults": faults}))
 
     status, result, said = run(folder, folder / "workload.yaml")

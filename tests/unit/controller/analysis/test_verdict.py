@@ -1126,8 +1126,7 @@ def test_but_it_is_if_that_was_planned(plan: RunPlan, observed: Observed) -> Non
 
 
 def carried_out(do: str, target: str, began_s: float, ended_s: float) -> FaultEvent:
-    lasts = {"for_s" if do == "stop" else "down_s": ended_s - began_s}
-    fault = Fault(at_s=began_s, do=do, target=target, **lasts)
+    fault = Fault(at_s=began_s, do=do, target=target, for_s=ended_s - began_s)
     return FaultEvent(fault, *(STARTS_NS["measured"] + round(at_s * 1e9) for at_s in (began_s, ended_s)))
 
 

@@ -166,7 +166,7 @@ ONE = WORKLOAD.changed(job={"replicas": 1})
 def test_what_a_planned_fault_has_ended_is_started_again_once_it_is_over(tmp_path: Path, target: str) -> None:
     stack = processes(tmp_path, monitored=False, workload=ONE)
     stack.start()
-    fault, ports = Fault(at_s=1, do="kill", target=target, down_s=2), []
+    fault, ports = Fault(at_s=1, do="kill", target=target, for_s=2), []
 
     def now() -> Started:
         return cast(Started, stack.broker.child if target == "broker" else stack.children[target])

@@ -72,7 +72,7 @@ def test_who_waits_is_told_for_how_long() -> None:
 def test_what_takes_a_while_to_end_stays_down_for_as_long_as_is_planned() -> None:
     clock = ManualClock()
     processes = Processes(clock, takes_ns=2_000_000_000)
-    schedule = scheduled(clock, processes, Fault(at_s=1, do="restart", target="broker", down_s=3))
+    schedule = scheduled(clock, processes, Fault(at_s=1, do="restart", target="broker", for_s=3))
     clock.advance_ns(1_500_000_000)
     schedule.step()  # until 3.5 s
     clock.advance_ns(2_900_000_000)

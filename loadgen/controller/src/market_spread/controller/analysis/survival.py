@@ -62,9 +62,7 @@ class Survival:
     def evidence(self, asked: FaultKeys, judged: Judgement | None, words: Words) -> tuple[Evidence, ...]:
         """Whether the objectives of the faults are met. judged: None if the run was not."""
         missing = judged.missing if judged else None
-        lost = (
-            "not evaluated: it was not judged" if judged is None else f"{missing or 'no'} {words.answers} are missing"
-        )
+        lost = "it was not judged" if judged is None else f"{missing or 'no'} {words.answers} are missing"
         lost += f"; the objective is {asked.loses:,}"
         recovered, limit_s, holds = None, asked.recovers_within_s, None
         worst = max(self.figures, key=lambda it: (it.recovered_s is None, it.recovered_s or 0), default=None)

@@ -238,9 +238,8 @@ def _lag_growing(plan: RunPlan, observed: Observed, latencies: Latencies, backlo
 def _settings(plan: RunPlan) -> Mapping[str, object]:
     """Every key of the workload that says what is offered and to which job, without its part; four keep older names."""
     document, is_market = plan.workload.to_mapping(), plan.origin.get("source") == "market"
-    settings = {
-        name: document[name] for name in ("load", "decisions", "input", "output", "check", "faults") if name in document
-    }
+    whole = ("load", "decisions", "input", "output", "check", "faults")
+    settings = {name: document[name] for name in whole if name in document}
     for part in ("market", "frames", "job", "warm_up"):
         settings |= {_SETTINGS.get(f"{part}.{name}", name): value for name, value in document.get(part, {}).items()}
     of_market = () if is_market else ("changing_symbols", "rejected_share", "order_share", "probes_per_s")

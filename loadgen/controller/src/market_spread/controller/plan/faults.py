@@ -19,7 +19,7 @@ _JITTER_SHARE, _LASTS_SHARE_MAX = 0.3, 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A planned fault. After `lasts_s` what it stopped goes on, and what it ended is started again."""
+    """A planned fault. After `for_s` what it stopped goes on, and what it ended is started again."""
 
     at_s: Annotated[float, number(0, _AT_S_MAX, "When it begins, after the begin of the measured load.")]
     do: Annotated[
@@ -31,25 +31,18 @@ class Fault:
         ),
     ]
     target: Annotated[str, choice(TARGETS, "Whose processes. Of several drivers of the job, the oldest one's.")]
-    for_s: Annotated[float | None, number(0.1, _LASTS_S_MAX, f"How long a `{STOP}` lasts.")] = None
-    down_s: Annotated[float | None, number(0, _LASTS_S_MAX, "How long what was ended stays so; by default 0.")] = None
+    for_s: Annotated[float, number(0, _LASTS_S_MAX, "How long it is suspended, or down.")] = 0.0
 
     @model_validator(mode="after")
     def _lasts(self) -> Self:
-        if self.do == STOP and self.for_s is None:
+        if self.do == STOP and not self.for_s:
             raise ValueError(f"for_s is missing; say how long the {STOP} lasts")
-        if getattr(self, key := "down_s" if self.do == STOP else "for_s") is not None:
-            raise ValueError(f"{key} is not of a {self.do}; leave it out")
         return self
-
-    @property
-    def lasts_s(self) -> float:
-        return self.for_s or self.down_s or 0.0
 
     @property
     def text(self) -> str:
         """It, for people: `stop of the job for 5 s`."""
-        lasts = f" for {self.lasts_s:g} s" if self.lasts_s else ""
+        lasts = f" for {self.for_s:g} s" if self.for_s else ""
         return f"{self.do} of the {self.target}{lasts}"
 
 
@@ -96,8 +89,7 @@ class FaultKeys:
         for slot in range(count):
             at_s, do = apart_s * (slot + 0.2 + _JITTER_SHARE * drawn.random()), str(drawn.choice(self.random.of))
             lasts_s = max(0.1, round(min(5.0, _LASTS_SHARE_MAX * apart_s) * drawn.random(), 1))
-            lasts = {"for_s" if do == STOP else "down_s": lasts_s}
-            faults.append(Fault(at_s=round(at_s, 1), do=do, target=str(drawn.choice(targets)), **lasts))
+            faults.append(Fault(at_s=round(at_s, 1), do=do, target=str(drawn.choice(targets)), for_s=lasts_s))
         return tuple(faults)
 
     def wrong(self, load_s: float, without: Mapping[str, str]) -> list[str]:
@@ -112,7 +104,7 @@ class FaultKeys:
             return [] if self._count(load_s) else [few]
         found, busy_until_s = [], dict.fromkeys(TARGETS, (-1.0, ""))
         for at, fault in sorted(enumerate(self.schedule), key=lambda each: each[1].at_s):
-            key, end_s = f"schedule[{at}]", fault.at_s + fault.lasts_s
+            key, end_s = f"schedule[{at}]", fault.at_s + fault.for_s
             if fault.target in without:
                 found.append(f"{key}.target={fault.target!r}; {without[fault.target]}")
             if end_s > (latest_s := load_s - self.recovers_within_s):

@@ -38,9 +38,9 @@ class FaultSchedule:
             while not self._closing.is_set() and self._waiting and self._left_ns() <= 0:
                 fault, began_unix_ns = self._waiting.pop(0), self._clock.unix_ns()
                 self._environment.strike(fault)
-                due_ns = self._clock.monotonic_ns() + round(fault.lasts_s * 1e9)
+                due_ns = self._clock.monotonic_ns() + round(fault.for_s * 1e9)
                 self._open.append((due_ns, fault, began_unix_ns))
-                if not fault.lasts_s:
+                if not fault.for_s:
                     self._end(due_ns, fault, began_unix_ns)
             ends_s = [(due_ns - self._clock.monotonic_ns()) / 1e9 for due_ns, *_ in self._open]
             return max(0.0, min(_WAIT_S_MAX, *ends_s, self._left_ns() / 1e9 if self._waiting else _WAIT_S_MAX))

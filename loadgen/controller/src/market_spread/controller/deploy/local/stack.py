@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,7 @@ class LocalStack:
         self._job_ports: dict[int, int] = {}
         self._receiver_port = 0
         self._down: dict[str, bool] = {}  # what a planned fault has ended, and whether it may be started again
-        self._struck: dict[str, str] = {}  # by the targets of the faults that last
-        self._suspended: dict[str, Callable[[], object]] = {}
+        self._heals: dict[str, Callable[[], object]] = {}  # by the targets of the faults that last
         ends_job = [it.target == JOB and it.do != STOP for it in self.workload.planned_faults]
         self.job_outage_s = _PLANNED_OUTAGE_S if any(ends_job) and self._drivers == 1 else 0.0
         self._restarts_max = _RESTARTS_MAX + sum(ends_job)
@@ -194,18 +193,16 @@ class LocalStack:
             return
         if fault.do == STOP:
             with suppress(psutil.NoSuchProcess):  # it has ended just now
-                self._suspended[fault.target] = child.suspend()
+                self._heals[fault.target] = child.suspend()
             return
-        self._struck[fault.target] = name
+        self._heals[fault.target] = partial(self._down.__setitem__, name, True)
         self._down[name] = False  # first, so that nobody takes it for dead
         if fault.do == KILL:
             child.send(signal.SIGKILL)
         child.stop(within_s=15)
 
     def heal(self, fault: Fault) -> None:
-        self._suspended.pop(fault.target, lambda: None)()
-        if (name := self._struck.pop(fault.target, "")) in self._down:
-            self._down[name] = True
+        self._heals.pop(fault.target, lambda: None)()
 
     def broker_cpu_us(self) -> int | None:
         child = self.broker.child

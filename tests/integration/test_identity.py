@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace as replace_values
 from pathlib import Path
 from typing import Any, cast
 
@@ -214,6 +215,18 @@ def test_measuring_roles_push_and_the_run_alone_notes(role: str, identities: dic
 
     assert (push is not DENIED) == (role in {RUN, SENDER, RECEIVER, JOB})
     assert (note is not DENIED) == (role == RUN)
+    assert problem is None
+
+
+def test_a_kubelet_learns_the_health_of_the_aggregator_and_nothing_else(identities: dict[str, Identity]) -> None:
+    with listener("127.0.0.1", 0) as free:
+        port = free.getsockname()[1]
+    with aggregating(replace_values(identities[AGGREGATOR], tls_health_port=port)), ExitStack() as ending:
+        channel = ending.enter_context(closing(channel_to(f"127.0.0.1:{port}")))
+        answers = {code_of(channel, f"/market_spread.v1.Metrics/{name}") for name in ("Push", "Note")}
+        problem = service_problem(f"127.0.0.1:{port}")
+
+    assert answers == {DENIED}
     assert problem is None
 
 

@@ -148,7 +148,7 @@ data:
 """
 
 
-def notes(profile: Profile, scratch: Path) -> str:
+def notes(profile: Profile, scratch: Path, *values: str) -> str:
     """What Helm prints after the install, with all commands on one line.
 
     Helm shows notes to who has a cluster alone, so a copy of the chart has them in an object.
@@ -159,7 +159,7 @@ def notes(profile: Profile, scratch: Path) -> str:
     (chart / "templates" / "notes.yaml").write_text(NOTES)
     ended = run_helm(
         "template", "market-spread", chart, "--namespace", NAMESPACE, "--kube-version", KUBERNETES,
-        "--show-only", "templates/notes.yaml", *profile.arguments,
+        "--show-only", "templates/notes.yaml", *profile.arguments, *values,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     printed: str = yaml.safe_load(ended.stdout)["data"]["text"]

@@ -22,7 +22,7 @@ from market_spread.controller.clients.probe import service_problem
 from market_spread.v1 import control_pb2, control_pb2_grpc
 from tests.charts.catalog import DEFAULT, KUBERNETES, NAMESPACE, Object, Rendered, rendered, run_helm
 from tests.charts.pods import MadePod, pods
-from tests.charts.test_manifests import SCHEMAS
+from tests.charts.test_manifests import SCHEMAS, notes
 
 SERVERS = ("sender", "receiver", "job", "metrics-aggregator")
 OURS = {
@@ -132,6 +132,14 @@ def test_cert_manager_is_asked_for_the_role_as_a_uri() -> None:
         {"selfSigned": {}},
         {"ca": {"secretName": "market-spread-ca-tls"}},
     ]
+
+
+def test_the_notes_name_the_certificate_that_a_run_from_outside_needs(tmp_path: Path) -> None:
+    with_certificates = notes(DEFAULT, tmp_path / "helm", "--set=tls.source=helm")
+    without = notes(DEFAULT, tmp_path / "none")
+
+    assert "needs that of the Secret market-spread-run-tls (" in with_certificates
+    assert "-tls" not in without
 
 
 def test_an_issuer_of_ones_own_is_the_only_one() -> None:

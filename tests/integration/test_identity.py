@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace as replace_values
 from pathlib import Path
 from typing import Any, cast
 
@@ -217,6 +218,18 @@ def test_measuring_roles_push_and_the_run_alone_notes(role: str, identities: dic
     assert problem is None
 
 
+def test_a_kubelet_learns_the_health_of_the_aggregator_and_nothing_else(identities: dict[str, Identity]) -> None:
+    with listener("127.0.0.1", 0) as free:
+        port = free.getsockname()[1]
+    with aggregating(replace_values(identities[AGGREGATOR], tls_health_port=port)), ExitStack() as ending:
+        channel = ending.enter_context(closing(channel_to(f"127.0.0.1:{port}")))
+        answers = {code_of(channel, f"/market_spread.v1.Metrics/{name}") for name in ("Push", "Note")}
+        problem = service_problem(f"127.0.0.1:{port}")
+
+    assert answers == {DENIED}
+    assert problem is None
+
+
 def test_strangers_get_no_connection(identities: dict[str, Identity], authority: Authority, tmp_path: Path) -> None:
     name, method = f"spiffe://{DOMAIN}/{RUN}", "/market_spread.v1.Sender/Stop"
     other = Authority.make(tmp_path / "other")
@@ -311,10 +324,12 @@ def test_certificates_change_200_times_under_load_without_an_error(
         threads = [threading.Thread(target=load, kwargs={"reconnecting": it}) for it in (True, True, True, False)]
         for thread in threads:
             thread.start()
+        begun_s = time.monotonic()
         for turn in range(1, 201):
             replace(called, callers[turn % 2])
             replace(shown, servers[turn % 2])
             eventually(f"the server has changed {turn} times", lambda turn=turn: len(changes) > turn)
+        took_s = time.monotonic() - begun_s
         replace(called, callers[1])
         before = len(codes)
         eventually("nobody connects with the old certificate", lambda: len(codes) > before + 20)
@@ -327,9 +342,34 @@ def test_certificates_change_200_times_under_load_without_an_error(
             old = code_of(channel, STOP)
 
     assert len(changes) == 202
+    assert took_s > 200 * 0.05, "a change must wait for the handshakes that have begun"
     assert len(codes) > 200
     assert set(codes) == {UNIMPLEMENTED}
     assert old is UNAVAILABLE
+
+
+def test_files_that_do_not_fit_change_nothing(
+    identities: dict[str, Identity], authority: Authority, tmp_path: Path
+) -> None:
+    shown, good = tmp_path / "shown", authority.issue(tmp_path / "good", URIS[SENDER])
+    mixed, part = (authority.issue(tmp_path / name, URIS[SENDER]) for name in ("mixed", "part"))
+    (mixed / "tls.key").write_bytes((good / "tls.key").read_bytes())
+    (part / "tls.key").unlink()
+    stranger = Authority.make(tmp_path / "other").issue(tmp_path / "stranger", URIS[SENDER])
+    shown.mkdir()
+    replace(shown, good)
+
+    def asked() -> grpc.StatusCode:
+        with closing(channel_to(address, identities[RUN])) as channel:
+            return code_of(channel, STOP)
+
+    answers = []
+    with serving(Identity(shown, DOMAIN)) as address:
+        for folder in (good, mixed, part, good, stranger, good):
+            replace(shown, folder)
+            answers.append(asked())
+
+    assert answers == [*[UNIMPLEMENTED] * 4, UNAVAILABLE, UNIMPLEMENTED]
 
 
 def replace(folder: Path, issued: Path, authorities: bytes | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from market_spread.common.errors import RunFailedError, RunVoidError, UsageError
+from market_spread.common.grpc.identity import Identity
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.deploy.kubernetes.api import Cluster, Pod
 from market_spread.controller.deploy.kubernetes.release import Release, differences, require_released
@@ -174,6 +175,20 @@ def test_the_broker_is_spoken_to_as_the_pod_of_the_run_is_told(rig: Rig, monkeyp
     monkeypatch.setenv("MARKET_SPREAD_KAFKA_SECURITY_PROTOCOL", "SSL")
 
     assert rig.release.start().security == KafkaSecurity(kafka_security_protocol="SSL")
+
+
+def test_a_release_that_asks_for_certificates_is_shown_ones(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.cluster.change("job", environment={**TOLD, "TLS_FOLDER": "/etc/market-spread/tls"})
+
+    with pytest.raises(UsageError, match="gRPC asks for certificates; set MARKET_SPREAD_TLS_FOLDER"):
+        rig.release.start()
+    monkeypatch.setenv("MARKET_SPREAD_TLS_FOLDER", str(tmp_path))
+    monkeypatch.setenv("MARKET_SPREAD_TLS_DOMAIN", "spread")
+    addresses = rig.release.start()
+
+    assert addresses.identity == Identity(tmp_path, "spread")
 
 
 def test_outside_the_cluster_pods_are_reached_on_loopback(rig: Rig) -> None:

@@ -1,6 +1,6 @@
 """Who may call what: certificates on both ends of each gRPC call, and the roles that may use each method.
 
-A role is a component by its certificate's alternative name, the URI `spiffe://DOMAIN/ROLE` or the host
+A role is a component by its certificate's alternative name, the URI `spiffe://DOMAIN/ROLE` or, as Helm makes no URI,
 `ROLE.DOMAIN.market-spread.internal`; the domain is the release. A method that the table does not have is nobody's.
 """
 
@@ -27,7 +27,6 @@ CALLERS: Mapping[str, frozenset[str]] = {
     f"{_PACKAGE}Metrics/Push": frozenset({RUN, SENDER, RECEIVER, JOB}),
     **dict.fromkeys((HEALTH_CHECK, "/grpc.health.v1.Health/Watch"), frozenset(ROLES)),
 }
-# Helm's functions make names of kind DNS alone.
 _URI, _DNS = "spiffe://", ".market-spread.internal"
 # gRPC 1.85.1 frees what is replaced though a handshake that begins may be about to take it, some instructions later.
 _BEGUN_NS = 50_000_000
@@ -70,13 +69,11 @@ class Identity:
             return
         names = [name.decode("utf-8", "replace") for name in peer.get("x509_subject_alternative_name", ())]
         shown = [name for name in names if name.startswith(_URI) or name.endswith(_DNS)]
-        roles = CALLERS.get(method, frozenset())
-        if len(shown) != 1 or shown[0] not in {name for role in roles for name in self._names(role)}:
-            who = " and ".join(shown) or f"a caller without a name such as {self._names('ROLE')[0]}"
+        domain, roles = self.tls_domain, CALLERS.get(method, frozenset())
+        allowed = {name for role in roles for name in (f"{_URI}{domain}/{role}", f"{role}.{domain}{_DNS}")}
+        if len(shown) != 1 or shown[0] not in allowed:
+            who = " and ".join(shown) or f"a caller without a name such as {_URI}{domain}/ROLE"
             raise NotAllowedError(f"{who} may not call {method}; it is for {', '.join(sorted(roles)) or 'nobody'}")
-
-    def _names(self, role: str) -> tuple[str, str]:
-        return f"{_URI}{self.tls_domain}/{role}", f"{role}.{self.tls_domain}{_DNS}"
 
 
 OPEN = Identity()

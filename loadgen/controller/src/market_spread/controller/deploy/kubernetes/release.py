@@ -8,7 +8,7 @@ from typing import Any
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.config import from_environment
 from market_spread.common.errors import MarketSpreadError, RunFailedError, RunVoidError, UsageError
-from market_spread.common.grpc.identity import Identity
+from market_spread.common.grpc.identity import OPEN, Identity
 from market_spread.common.job_contract import APPLICATIONS, BATCH_S_DEFAULT, REAL_TIME, REJECTED_DECISIONS, TOPICS
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 from market_spread.controller.clients.services import Addresses
@@ -59,7 +59,10 @@ class Release(Environment):
     def start(self) -> Addresses:
         found = self._found()
         told = found["job"][0].environment
-        if wrong := differences(self._workload, told, drivers=len(found["job"])):
+        wrong, identity = differences(self._workload, told, drivers=len(found["job"])), from_environment(Identity)
+        if "TLS_FOLDER" in told and identity == OPEN:
+            wrong.append("the release's gRPC asks for certificates; set MARKET_SPREAD_TLS_FOLDER (docs/security.md)")
+        if wrong:
             raise UsageError("; ".join(wrong))
         self._lives = {pod.name: pod.life for component in _WATCHED for pod in self._pods(component)}
         self._drivers = {pod.index: pod for pod in found["job"]}
@@ -70,7 +73,7 @@ class Release(Environment):
             bootstrap_servers=told.get("BOOTSTRAP_SERVERS", ""),
             topics=TOPICS.prefixed(told.get("TOPIC_PREFIX", "")),
             security=from_environment(KafkaSecurity) if self._in_cluster else PLAINTEXT,
-            identity=from_environment(Identity),
+            identity=identity,
             sender=senders[0],
             receiver=self._address(found["receiver"][0], GRPC_PORT),
             job=jobs[0],

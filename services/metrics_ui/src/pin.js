@@ -53,7 +53,7 @@ export class Pin {
 
   /** @param {string} id */
   async #load(id) {
-    const model = await this.#feed.load(id).then(
+    const model = await this.#feed.load(id, true).then(
       (loaded) => loaded.model,
       () => null,
     );

@@ -1232,6 +1232,8 @@
   var SILENT_MS = 1500;
   var FINE_ENOUGH_MS = 1500;
   var BINS = 240;
+  var LONG_MS = 6e5;
+  var COARSE2 = "?points=60";
   var Feed = class {
     /** @type {RunModel | null} the run that is open */
     model = null;
@@ -1317,7 +1319,8 @@
         return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
       }
       const needed = Math.max(FINE_ENOUGH_MS, 2 * (range.to - range.from) / BINS);
-      if (this.served && !this.fromFile && !range.whole && model.coarseness(range) > needed) {
+      const isHeldWhole = range.whole && this.#firstOf(model.runId) === "";
+      if (this.served && !this.fromFile && !isHeldWhole && model.coarseness(range) > needed) {
         this.#refine(model, range);
       }
       return model;
@@ -1325,14 +1328,18 @@
     /**
      * A run and its documents, beside the one that is open. Error with a sentence if there is none.
      * @param {string} runId
+     * @param {boolean} [coarse] whether few intervals will do
      * @returns {Promise<{model: RunModel, documents: Documents}>}
      */
-    async load(runId) {
+    async load(runId, coarse = false) {
       const file = this.#files.get(runId);
       if (file) return { model: new RunModel(file.data), documents: {} };
       const answer = fetch(`api/v1/runs/${encodeURIComponent(runId)}/documents`, { cache: "no-store" });
       const documents = answer.then((got) => got.ok ? got.json() : {});
-      const [data, found] = await Promise.all([this.#fetchData(runId), documents.catch(() => ({}))]);
+      const [data, found] = await Promise.all([
+        this.#fetchData(runId, coarse ? COARSE2 : ""),
+        documents.catch(() => ({}))
+      ]);
       return { model: new RunModel(data), documents: found };
     }
     async #watchRuns() {
@@ -1373,7 +1380,7 @@
         return;
       }
       try {
-        const data = await this.#fetchData(runId);
+        const data = await this.#fetchData(runId, this.#firstOf(runId));
         if (this.#opening === runId) this.#show(data, false);
       } catch (error) {
         if (this.#opening !== runId) return;
@@ -1436,6 +1443,11 @@
         throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
       }
       return answer.json();
+    }
+    /** What a run is asked for when it is opened. @param {string} runId */
+    #firstOf(runId) {
+      const head = this.#known.find(({ run_id: id }) => id === runId);
+      return head && !head.live && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE2 : "";
     }
     /** @param {RunModel} model @param {Range} range */
     #refine({ runId, tick, live }, range) {
@@ -2557,7 +2569,7 @@
     }
     /** @param {string} id */
     async #load(id) {
-      const model = await this.#feed.load(id).then(
+      const model = await this.#feed.load(id, true).then(
         (loaded) => loaded.model,
         () => null
       );

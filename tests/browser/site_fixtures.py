@@ -21,6 +21,8 @@ from market_spread.metrics_aggregator.page import STATIC, one_file
 from tests.browser.synthetic import BEGIN_MS, SyntheticRun, in_cells
 
 MODULES = Path(__file__).parents[2] / "services" / "metrics_ui" / "src"
+# How long intervals are where a number of points is asked for.
+COARSE_S = 20
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -53,6 +55,7 @@ class Site:
         self.finished = finished
         self.cell_s = cell_s
         self.ranges_asked: list[str] = []
+        self.data_asked: list[str] = []
         self.now_s = run.seconds if run and now_s is None else now_s or 0
         self.resumed_from: list[str] = []
         self._socket = socket.socket()
@@ -136,13 +139,14 @@ class Site:
             sentence = f"no run {request.path_params['run_id']!r} is known; /api/v1/runs lists those that are"
             return JSONResponse({"error": sentence}, status_code=404, headers=HEADERS)
         data = self.run.data(self.now_s)
-        if request.query_params:
+        self.data_asked.append(request.url.query)
+        if "from_unix_ms" in request.query_params:
             self.ranges_asked.append(request.url.query)
             begin, end = (float(request.query_params[name]) for name in ("from_unix_ms", "to_unix_ms"))
             for series in data["series"]:
                 series["intervals"] = [row for row in series["intervals"] if row[1] > begin and row[0] < end]
-        elif self.cell_s > 1:
-            data = in_cells(data, self.run, self.cell_s)
+        elif self.cell_s > 1 or "points" in request.query_params:
+            data = in_cells(data, self.run, self.cell_s if self.cell_s > 1 else COARSE_S)
         return JSONResponse(data, headers=HEADERS)
 
     async def _export(self, _request: Request) -> Response:

@@ -240,3 +240,24 @@ def test_range_of_a_long_run_is_drawn_of_finer_intervals(run: SyntheticRun, watc
         lag = page.locator("figure.chart", has_text="Lag messages").locator(".key b").nth(1).text_content() or ""
         assert 1_000 < int(lag.replace(",", "")) < 30_000
         assert len(site.ranges_asked) == 1
+
+
+def test_a_long_run_opens_with_few_intervals_and_gets_finer_ones_then(watched: Open) -> None:
+    run = SyntheticRun(seconds=700)
+    with Site(run) as site:
+        page = watched().open(site.url)
+        expect(page.locator(".range")).to_contain_text("bins of 5 s", timeout=30_000)
+        wait_for_count(page, len(run.values(END_TO_END, MEASURED)))
+
+        first, second = site.data_asked
+        assert first == "points=60"
+        assert second.endswith("points=600")
+        assert second.startswith(f"from_unix_ms={BEGIN_MS + 120}&"), "of all of it"
+
+
+def test_a_run_that_goes_on_or_is_short_comes_as_fine_as_it_is_kept(run: SyntheticRun, watched: Open) -> None:
+    for served in (run, SyntheticRun(seconds=700, live=True)):
+        with Site(served) as site:
+            watched().open(site.url)
+
+            assert site.data_asked == [""]

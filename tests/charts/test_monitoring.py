@@ -61,6 +61,18 @@ def test_every_dashboard_has_the_label_that_grafana_looks_for() -> None:
         assert len(text) < 1_000_000, "a ConfigMap holds a mebibyte"
 
 
+def test_dashboards_link_to_the_metrics_page_where_it_is() -> None:
+    page = "https://spread.example.com/page"
+
+    made = rendered(MONITORING, dashboards__page=page).of("ConfigMap")
+
+    boards = [json.loads(text) for found in made for text in found["data"].values()]
+    variables = [variable for board in boards for variable in board["templating"]["list"] if variable["name"] == "page"]
+    assert len(variables) == len(DASHBOARDS)
+    assert {(variable["query"], variable["current"]["value"]) for variable in variables} == {(page, page)}
+    assert "localhost" not in json.dumps(boards)
+
+
 def test_monitors_find_pods_and_ports_of_the_other_charts() -> None:
     made = [*pods(rendered(CI)), *pods(rendered(Profile("host-tuning")))]
 

@@ -27,6 +27,7 @@ from tests.unit.monitoring.monitoring_fixtures import (
     Shown,
     alerts,
     dashboard,
+    marks,
     metrics_in,
     program,
     queries,
@@ -42,6 +43,8 @@ TARGETS = {
     *("market-spread-aggregator", "market-spread-kafka", "market-spread-spark", "market-spread-spark-executors"),
     "node",
 }
+# Of a board's annotations, those that a run without a fault has.
+OF_ANY_RUN = {"Phases", "Batch boundaries"}
 # Nothing that a run without a fault could have.
 NEVER = {"market_spread_receiver_invalid_total"}
 # The workload sets limits of its own, wide ones: what is compared with them has data, and nothing is above.
@@ -80,7 +83,8 @@ class Watched:
 
     def substituted(self, expr: str) -> str:
         """A dashboard's query as Grafana would send it."""
-        values = {"run": self.folder.name, "instance": ".+", "topic": ".+", "__rate_interval": "30s"}
+        values = {"run": self.folder.name, "instance": ".+", "topic": ".+"}
+        values |= {"__rate_interval": "20s", "__interval": "5s"}
         return re.sub(r"\$(\w+)", lambda found: values[found[1]], expr)
 
 
@@ -195,6 +199,14 @@ def test_every_query_of_every_dashboard_has_data(shown: Shown, watched: Watched)
     found = watched.query(watched.substituted(shown.expr), at=watched.at)
 
     assert found, shown.expr
+
+
+@pytest.mark.parametrize("shown", list(marks()), ids=lambda shown: f"{shown.board}: {shown.panel}")
+def test_phases_and_boundaries_are_marked_and_nothing_else(shown: Shown, watched: Watched) -> None:
+    found = watched.query(f"max_over_time(({watched.substituted(shown.expr)})[5m:5s])", at=watched.at)
+
+    # A machine that is busy may well have an alert that is a hint.
+    assert bool(found) == (shown.panel in OF_ANY_RUN) or shown.panel == "Alerts", found
 
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)

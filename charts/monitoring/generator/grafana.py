@@ -3,7 +3,7 @@
 A board has a title, a description, variables that the user picks at the top (the values of a label of a metric; many:
 all of them unless told otherwise), and rows of panels by their headings. A panel is its look and title, `description`,
 `unit` (one of Grafana's), `width` (of the 24 columns), `bad` (from this value on a stat is red), and `query`, or
-`queries` by their legends, which may use labels, such as `{{source}}`.
+`queries` by their legends, which may use labels, such as `{{source}}`. That of a heat map names the buckets.
 """
 
 import json
@@ -16,14 +16,8 @@ import yaml
 _FORMS = yaml.safe_load(Path(__file__).with_name("grafana.yaml").read_text())
 _COLUMNS = 24
 _KEYS = {"description", "unit", "width", "bad", "query", "queries"}
-# What a panel is unless it says otherwise, and what it is by its look.
-_USUAL = {"width": 12, "height": 8}
-_BY_LOOK: Mapping[str, Mapping[str, Any]] = {
-    "stat": {"width": 4, "height": 5},
-    "name": {"width": 4, "height": 5, "unit": "none"},
-    "alerts": {"width": 8, "height": 5, "unit": "short"},
-    "heatmap": {"unit": "s"},
-}
+# Rows at the top that are open; the others are folded, so that a board opens with one screen.
+_OPEN_ROWS = 2
 
 
 def to_json(board: Path) -> str:
@@ -35,7 +29,7 @@ def to_json(board: Path) -> str:
         title=said["title"],
         description=said["description"],
         panels=list(_panels(said["rows"])),
-        variables=[_FORMS["variables"]["source"], *map(_variable, said["variables"])],
+        variables=[*(_FORMS["variables"][name] for name in ("source", "page")), *map(_variable, said["variables"])],
     )
     return json.dumps(filled, indent=2, sort_keys=True) + "\n"
 
@@ -61,21 +55,23 @@ def _variable(said: Mapping[str, Any]) -> Any:
 
 def _panels(rows: Mapping[str, Any]) -> Iterator[Any]:
     """Headings and panels, from left to right, in as many lines as their widths take."""
-    y = 0
-    for title, panels in rows.items():
-        yield _filled(_FORMS["row"], title=title, place=_place(0, y, _COLUMNS, 1))
-        x, y, line_height = 0, y + 1, 0
+    top = 0
+    for number, (title, panels) in enumerate(rows.items()):
+        x, y, line_height, placed, folded = 0, top + 1, 0, list[Any](), number >= _OPEN_ROWS
         for said in panels:
             look = next(iter(said))
-            panel = {**_USUAL, **_BY_LOOK.get(look, {}), **said}
+            panel = {**_FORMS["looks"]["usual"], **_FORMS["looks"].get(look, {}), **said}
             width, height = panel["width"], panel["height"]
             if x + width > _COLUMNS:
                 x, y, line_height = 0, y + line_height, 0
             if unknown := said.keys() - {look} - _KEYS:
                 raise ValueError(f"the panel {said[look]!r} says {', '.join(sorted(unknown))}; leave it out")
-            yield _panel(look, panel, _place(x, y, width, height))
+            placed.append(_panel(look, panel, _place(x, y, width, height)))
             x, line_height = x + width, max(line_height, height)
-        y += line_height
+        inside, beside = (placed, []) if folded else ([], placed)
+        place = _place(0, top, _COLUMNS, 1)
+        yield from (_filled(_FORMS["row"], title=title, place=place, folded=folded, panels=inside), *beside)
+        top = top + 1 if folded else y + line_height
 
 
 def _place(x: int, y: int, width: int, height: int) -> Mapping[str, int]:
@@ -85,7 +81,7 @@ def _place(x: int, y: int, width: int, height: int) -> Mapping[str, int]:
 def _panel(look: str, said: Mapping[str, Any], place: Mapping[str, int]) -> Any:
     bad = [{"color": "red", "value": said["bad"]}] if "bad" in said else []
     queries = {"": said["query"]} if "query" in said else said.get("queries", {})
-    form = _FORMS["queries"].get(look, _FORMS["query"])
+    form, through = _FORMS["queries"].get(look, _FORMS["query"]), _FORMS["expressions"].get(look, "$said")
     return _filled(
         _FORMS["panels"][look],
         title=said[look],
@@ -93,7 +89,7 @@ def _panel(look: str, said: Mapping[str, Any], place: Mapping[str, int]) -> Any:
         unit=said["unit"],
         place=place,
         targets=[
-            _filled(form, expr=expr, legend=legend, ref_id=chr(ord("A") + number))
+            _filled(form, expr=through.replace("$said", expr), legend=legend, ref_id=chr(ord("A") + number))
             for number, (legend, expr) in enumerate(queries.items())
         ],
         steps=[{"color": "green" if bad else "blue", "value": None}, *bad],

@@ -12,9 +12,10 @@ import { OverviewPage } from "./pages/overview.js";
 import { PipelinePage } from "./pages/pipeline.js";
 import { RunsPage } from "./pages/runs.js";
 import { WorkerPage, WorkersPage } from "./pages/workers.js";
-import { Bar } from "./parts/bar.js";
+import { Bar, missingText } from "./parts/bar.js";
 import { helpDialog } from "./parts/help.js";
 import { RangeBar } from "./parts/rangebar.js";
+import { Pin } from "./pin.js";
 import { JUDGED, WHOLE, moved, newest, nextWidth, overlaps, resolve } from "./range.js";
 import { readRoute, routeText } from "./router.js";
 import { embeddedRun } from "./runfile.js";
@@ -31,6 +32,7 @@ const TOAST_MS = 6000;
 /** @implements {Given} */
 class App {
   feed = new Feed(() => this.draw());
+  pin = new Pin(this.feed, () => this.draw());
   route = readRoute(location.hash);
   /** @type {View | null} what is shown */
   view = null;
@@ -70,7 +72,9 @@ class App {
     document.addEventListener("visibilitychange", () => this.draw());
     startKeys(document, this.#keys());
     takeDrops((file) => this.openFile(file));
-    await this.feed.start(await embeddedRun(document), this.route.run);
+    const embedded = await embeddedRun(document);
+    if (!embedded) this.#takePin();
+    await this.feed.start(embedded, this.route.run);
     setInterval(() => this.feed.second(), 1000);
   }
 
@@ -93,6 +97,12 @@ class App {
   choose(choice) {
     if (choice.kind === "fixed" && this.route.run) this.#pin(); // another run has nothing of it
     this.#replace({ choice, refused: "" });
+  }
+
+  /** @param {string} runId */
+  pinRun(runId) {
+    this.pin.set(runId);
+    this.#replace({ pin: runId });
   }
 
   /** Show what is half a range's width earlier (-1) or later (1). @param {number} direction */
@@ -130,7 +140,7 @@ class App {
   async openFile(file) {
     try {
       const run = await this.feed.openText(await file.text());
-      location.hash = routeText({ page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
+      location.hash = routeText({ ...this.route, page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
       this.#say(`Opened ${run} from ${file.name}.`);
     } catch (error) {
       this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : messageOf(error));
@@ -205,6 +215,11 @@ class App {
     this.draw();
   }
 
+  /** Have the address name the pinned run, where there is one. A file knows no other run. */
+  #takePin() {
+    if (this.feed.served && this.pin.take(this.route.pin) !== this.route.pin) this.#replace({ pin: this.pin.id });
+  }
+
   #pin() {
     this.#pinned = true;
     this.feed.want(this.route.run);
@@ -214,6 +229,7 @@ class App {
     const route = readRoute(location.hash);
     if (route.run && route.run !== this.route.run) this.#pinned = true;
     this.route = route;
+    this.#takePin();
     this.bar.route();
     this.feed.want(this.#pinned ? this.route.run : "");
     if (this.route.page === "runs") this.feed.refresh();
@@ -230,9 +246,10 @@ class App {
     this.bar.update();
     show(this.range.element, span !== null && !withoutRun);
     if (this.view && !withoutRun) this.range.update(this.view, this.#wholeOf(this.view));
-    setText(this.notice, span || withoutRun ? "" : this.#missing());
+    setText(this.notice, span || withoutRun ? "" : missingText(feed));
     show(this.notice, !span && !withoutRun);
-    const page = [route.page, route.item, withoutRun ? "" : model?.runId].join("\u0000");
+    const pinned = this.pin.view ? this.pin.id : "";
+    const page = [route.page, route.item, ...(withoutRun ? [] : [model?.runId, pinned])].join("\u0000");
     this.#turn(span || withoutRun ? page : "", model && span && !withoutRun ? model.series.size : 0);
     setText(this.heading, this.#page?.title ?? "Market Spread");
     document.title = `${this.heading.textContent}${model ? ` – ${model.title}` : ""}`;
@@ -296,13 +313,6 @@ class App {
   #wholeOf(view) {
     if (view.range.whole && !this.route.widthMs) return view;
     return new View(view.history, { ...view.span, whole: true }, view.span);
-  }
-
-  #missing() {
-    const { failure, loading, model } = this.feed;
-    if (failure) return `${failure[0].toUpperCase()}${failure.slice(1)}.`;
-    if (model) return "The run has begun; nothing was pushed yet.";
-    return loading ? "Loading the run…" : "No run yet. A run shows up here as soon as it pushes its first figures.";
   }
 
   /** @param {string} text */

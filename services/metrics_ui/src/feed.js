@@ -13,6 +13,9 @@ const RUNS_EVERY_MS = { none: 1000, ended: 10_000, live: 30_000 };
 const SILENT_MS = 1500;
 const FINE_ENOUGH_MS = 1500;
 const BINS = 240;
+/** A run that has ended and is longer opens with so few intervals; finer ones come for what is looked at. */
+const LONG_MS = 600_000;
+const COARSE = "?points=60";
 
 export class Feed {
   /** @type {RunModel | null} the run that is open */
@@ -107,7 +110,8 @@ export class Feed {
       return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
     }
     const needed = Math.max(FINE_ENOUGH_MS, (2 * (range.to - range.from)) / BINS);
-    if (this.served && !this.fromFile && !range.whole && model.coarseness(range) > needed) {
+    const isHeldWhole = range.whole && this.#firstOf(model.runId) === "";
+    if (this.served && !this.fromFile && !isHeldWhole && model.coarseness(range) > needed) {
       this.#refine(model, range);
     }
     return model;
@@ -116,14 +120,18 @@ export class Feed {
   /**
    * A run and its documents, beside the one that is open. Error with a sentence if there is none.
    * @param {string} runId
+   * @param {boolean} [coarse] whether few intervals will do
    * @returns {Promise<{model: RunModel, documents: Documents}>}
    */
-  async load(runId) {
+  async load(runId, coarse = false) {
     const file = this.#files.get(runId);
     if (file) return { model: new RunModel(file.data), documents: {} };
     const answer = fetch(`api/v1/runs/${encodeURIComponent(runId)}/documents`, { cache: "no-store" });
     const documents = answer.then((got) => (got.ok ? got.json() : {}));
-    const [data, found] = await Promise.all([this.#fetchData(runId), documents.catch(() => ({}))]);
+    const [data, found] = await Promise.all([
+      this.#fetchData(runId, coarse ? COARSE : ""),
+      documents.catch(() => ({})),
+    ]);
     return { model: new RunModel(data), documents: found };
   }
 
@@ -167,7 +175,7 @@ export class Feed {
       return;
     }
     try {
-      const data = await this.#fetchData(runId);
+      const data = await this.#fetchData(runId, this.#firstOf(runId));
       if (this.#opening === runId) this.#show(data, false);
     } catch (error) {
       if (this.#opening !== runId) return;
@@ -235,6 +243,12 @@ export class Feed {
       throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
     }
     return answer.json();
+  }
+
+  /** What a run is asked for when it is opened. @param {string} runId */
+  #firstOf(runId) {
+    const head = this.#known.find(({ run_id: id }) => id === runId);
+    return head && !head.live && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE : "";
   }
 
   /** @param {RunModel} model @param {Range} range */

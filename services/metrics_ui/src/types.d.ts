@@ -3,6 +3,7 @@
 import type uPlotClass from "uplot";
 import type { Feed } from "./feed.js";
 import type { RunModel } from "./model.js";
+import type { Pin } from "./pin.js";
 import type { Choice } from "./range.js";
 import type { Route } from "./router.js";
 import type { View } from "./view.js";
@@ -313,6 +314,9 @@ export interface App {
   view: View | null;
   tables: boolean;
   actions: Actions;
+  pin: Pin;
+  /** Pin a run to compare others with; none if the id is empty. */
+  pinRun: (runId: string) => void;
   href: (page: string, item?: string, run?: string) => string;
   choose: (choice: Choice) => void;
   move: (direction: number) => void;

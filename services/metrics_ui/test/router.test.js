@@ -9,23 +9,30 @@ test("no address is the overview of the newest run, as it was judged", () => {
     run: "",
     choice: { kind: "judged" },
     widthMs: 0,
+    pin: "",
     refused: "",
   });
 });
 
-test("an address names page, item, run, range and bins", () => {
-  assert.deepEqual(readRoute("#/workers/sender-0?run=r%201&range=last-60&bins=5"), {
+test("an address names page, item, run, range, bins and the pinned run", () => {
+  assert.deepEqual(readRoute("#/workers/sender-0?run=r%201&range=last-60&bins=5&pin=a%2Fb"), {
     page: "workers",
     item: "sender-0",
     run: "r 1",
     choice: { kind: "last", ms: 60_000 },
     widthMs: 5000,
+    pin: "a/b",
     refused: "",
   });
 });
 
 test("an address comes back as it was", () => {
-  for (const fragment of ["#/overview", "#/runs?run=a%2Fb", "#/workers/a%20b/c?range=whole&bins=60", "#/aggregator"]) {
+  for (const fragment of [
+    "#/overview",
+    "#/runs?run=a%2Fb",
+    "#/workers/a%20b/c?range=whole&bins=60&pin=c",
+    "#/aggregator",
+  ]) {
     assert.equal(routeText(readRoute(fragment)), fragment);
   }
 });

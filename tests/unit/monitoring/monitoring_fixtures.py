@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,7 @@ _NO_METRICS = (
     re.compile(r"\{[^}]*\}"),
     re.compile(r"\[[^\]]*\]"),
     re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)"),
-    re.compile(r"\boffset\s+\w+"),
+    re.compile(r"\boffset\s+[\w$]+"),
     re.compile(r"\b(?:and|or|unless|bool)\b"),
 )
 _NAME = re.compile(r"(?<![\w.])[a-zA-Z_:][\w:]*\b(?!\s*\()")
@@ -67,15 +67,27 @@ def dashboard(path: Path) -> dict[str, Any]:
 
 def panels(path: Path) -> list[dict[str, Any]]:
     """The panels of a dashboard, without the headings between them."""
-    return [panel for panel in dashboard(path)["panels"] if panel["type"] != "row"]
+    return panels_of(dashboard(path))
+
+
+def panels_of(board: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The same of one that is read, with those in folded rows."""
+    return [panel for each in board["panels"] for panel in (each["panels"] if each["type"] == "row" else [each])]
 
 
 def queries() -> Iterator[Shown]:
-    """Every query of every dashboard."""
+    """Every query of every dashboard's panels."""
     for path in DASHBOARDS:
         for panel in panels(path):
             for target in panel.get("targets", []):
                 yield Shown(path.stem, panel["title"], target["expr"])
+
+
+def marks() -> Iterator[Shown]:
+    """Every query of every dashboard's annotations."""
+    for path in DASHBOARDS:
+        for each in dashboard(path)["annotations"]["list"]:
+            yield Shown(path.stem, each["name"], each["expr"])
 
 
 def rules() -> list[dict[str, Any]]:

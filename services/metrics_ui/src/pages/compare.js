@@ -8,11 +8,11 @@ import { messageOf } from "../feed.js";
 import { latency, percentName, whole } from "../format.js";
 import { PERCENTS, shownPercentile } from "../hdr.js";
 import { shownOr } from "../parts/latencies.js";
-import { JUDGED, resolve } from "../range.js";
+import { judgedView } from "../pin.js";
 import { END_TO_END } from "../steps.js";
-import { View } from "../view.js";
 
 /** @import {RunModel} from "../model.js" */
+/** @import {View} from "../view.js" */
 /** @import {App, Documents, Facts} from "../types.js" */
 
 /** @typedef {{id: string, view: View | null, documents: Documents}} Compared */
@@ -105,12 +105,6 @@ export class ComparePage {
       return h("div.half", {}, heat.element);
     });
   }
-}
-
-/** What was judged, or all of a run without a verdict; null if there is nothing. @param {RunModel} model */
-function judgedView(model) {
-  const span = model.span();
-  return span && new View(model, resolve(JUDGED, span, model.judged), span);
 }
 
 /** @param {string[]} ids */

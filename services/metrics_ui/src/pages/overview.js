@@ -63,6 +63,7 @@ export class OverviewPage {
     this.why = new Why();
     this.tiles = new Tiles(app.model);
     this.slow = new SlowSeconds(app.model, actions);
+    this.pinned = h("p.about.pinned");
     this.over = new TimeChart({
       title: "Latency, intended send to receipt",
       unit: "log scale",
@@ -93,6 +94,7 @@ export class OverviewPage {
         { title: "intended to receipt", colour: "--p50", width: 2 },
         { title: "actual to receipt", colour: "--p99", dash: [7, 3] },
         { title: "send lag, all", colour: "--p9999", dash: [2, 2], width: 2 },
+        ...(app.pin.view ? [{ title: `pinned: ${app.pin.id}`, colour: "--p999", dash: [10, 3, 2, 3], width: 2 }] : []),
       ],
     });
     this.about = h("p.about");
@@ -112,6 +114,7 @@ export class OverviewPage {
       {},
       this.why.element,
       this.tiles.element,
+      this.pinned,
       this.about,
       h(
         "div.grid",
@@ -138,7 +141,8 @@ export class OverviewPage {
     const { choice } = this.app.route;
     const { live } = view.model;
     this.why.update(view.history, { live, result: view.history.result });
-    this.tiles.update(view, hist, points.at(-1)?.value ?? null);
+    const compared = this.#compared(view);
+    this.tiles.update(view, hist, points.at(-1)?.value ?? null, compared);
     this.slow.update(view, view.history.result, choice.kind === "fixed" ? choice : null);
     setText(this.about, inWordsOf(view.history, aboutLatencies(view)));
     const bins = view.histBins({ name: END_TO_END.name });
@@ -157,11 +161,14 @@ export class OverviewPage {
       chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
     }
     const hists = TRIPLE.map(({ of }) => view.hist(of));
+    const pinned = this.app.pin.view?.hist(END_TO_END);
+    const curves = pinned ? [...hists, pinned] : hists;
     this.curve.update(
-      hists,
-      TRIPLE.map(
-        ({ title }, at) => `${title}: ${shownOr(hists[at], 50)} at p50, ${shownOr(hists[at], 99)} at p99`,
-      ).join("; "),
+      curves,
+      [...TRIPLE.map(({ title }) => title), "Pinned run"]
+        .slice(0, curves.length)
+        .map((title, at) => `${title}: ${shownOr(curves[at], 50)} at p50, ${shownOr(curves[at], 99)} at p99`)
+        .join("; "),
     );
     this.triple.set(
       TRIPLE.map(({ title, page, item }, at) => ({
@@ -193,6 +200,29 @@ export class OverviewPage {
     this.findings.update(view);
   }
 
+  /** The pinned run, if this is another one, and a word of what it is compared with. @param {View} view */
+  #compared(view) {
+    const { pin } = this.app;
+    const isThis = pin.id === view.history.runId;
+    show(this.pinned, pin.id !== "");
+    const key = [pin.id, isThis, pin.missing, pin.view !== null].join();
+    if (this.pinned.dataset.key !== key) {
+      this.pinned.dataset.key = key;
+      this.pinned.replaceChildren(...this.#pinnedWords(isThis), unpinButton(this.app));
+    }
+    return isThis ? null : pin.view;
+  }
+
+  /** @param {boolean} isThis @returns {(string | Node)[]} */
+  #pinnedWords(isThis) {
+    const { pin, href } = this.app;
+    if (isThis) return ["This is the pinned run; open another one to compare it. "];
+    if (pin.missing) return [`The pinned run ${pin.id} is not known here. `];
+    if (pin.view === null) return [`The pinned run ${pin.id} is loading… `];
+    const link = h("a", { href: href("overview", "", pin.id) }, pin.id);
+    return ["Compared with what was judged of the pinned run ", link, ". Two single runs give no verdict. "];
+  }
+
   /** The next of the worst seconds, or the one before. @param {number} direction */
   next(direction) {
     this.slow.worst.move(direction);
@@ -201,6 +231,11 @@ export class OverviewPage {
   release() {
     for (const part of [this.slow, this.over, this.rates, this.alerts, this.lag, this.curve]) part.release();
   }
+}
+
+/** @param {App} app */
+function unpinButton(app) {
+  return h("button.quiet", { type: "button", on: { click: () => app.pinRun("") } }, "unpin");
 }
 
 /** Which latencies these are: the result's, or what was pushed in another range. @param {View} view */

@@ -51,7 +51,13 @@ export class RunsPage {
       h(
         "div.table",
         { tabindex: 0, role: "region", "aria-label": "Runs" },
-        h("table", {}, this.caption, h("thead", {}, h("tr", {}, this.heads, h("th", {}, "one file"))), this.body),
+        h(
+          "table",
+          {},
+          this.caption,
+          h("thead", {}, h("tr", {}, this.heads, h("th", {}, "pin"), h("th", {}, "one file"))),
+          this.body,
+        ),
       ),
       this.note,
       h(
@@ -90,7 +96,7 @@ export class RunsPage {
 
   /** The rows, if they are others: what is not drawn anew keeps its focus. @param {RunHead[]} runs */
   #fill(runs) {
-    const drawn = JSON.stringify(runs);
+    const drawn = JSON.stringify([this.app.pin.id, runs]);
     if (drawn === this.#shown) return;
     this.#shown = drawn;
     this.body.replaceChildren(...runs.map((run) => this.#row(run)));
@@ -114,8 +120,22 @@ export class RunsPage {
       {},
       h("th", { scope: "row" }, check, h("a", { href: href("overview", "", id) }, id)),
       cells,
+      h("td", {}, this.#pinButton(id)),
       h("td", {}, hasExport ? exported : NONE),
     );
+  }
+
+  /** Pins a run, to compare others with it on their overview. @param {string} id */
+  #pinButton(id) {
+    const { app } = this;
+    const isPinned = app.pin.id === id;
+    const button = h("button.quiet", { type: "button", "aria-pressed": String(isPinned), "aria-label": `Pin ${id}` });
+    button.textContent = isPinned ? "pinned" : "pin";
+    button.addEventListener("click", () => {
+      app.pinRun(app.pin.id === id ? "" : id);
+      this.update();
+    });
+    return button;
   }
 
   /** First upwards, then downwards, then as they were. @param {string} key */
@@ -137,7 +157,14 @@ export class RunsPage {
   #offer() {
     const ids = [...this.#selected];
     const can = ids.length >= 2 && ids.length <= RUNS_MAX;
-    const address = routeText({ page: "compare", item: ids.join(","), run: "", choice: JUDGED, widthMs: 0 });
+    const address = routeText({
+      page: "compare",
+      item: ids.join(","),
+      run: "",
+      choice: JUDGED,
+      widthMs: 0,
+      pin: this.app.pin.id,
+    });
     setAttribute(this.compare, "href", can ? address : null);
     setAttribute(this.compare, "aria-disabled", can ? null : "true");
     const many = ids.length > RUNS_MAX ? `compare: at most ${RUNS_MAX}` : `compare ${ids.length} runs`;

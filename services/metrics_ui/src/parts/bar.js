@@ -133,3 +133,10 @@ function stateOf({ model, fromFile, loading, failure, reached, link }) {
   }
   return { word: "live", text: model.phase, level: "good" };
 }
+
+/** Why no run is shown, in a sentence. @param {import("../feed.js").Feed} feed */
+export function missingText({ failure, loading, model }) {
+  if (failure) return `${failure[0].toUpperCase()}${failure.slice(1)}.`;
+  if (model) return "The run has begun; nothing was pushed yet.";
+  return loading ? "Loading the run…" : "No run yet. A run shows up here as soon as it pushes its first figures.";
+}

@@ -114,7 +114,9 @@ function missing(hist, percent) {
  */
 export function percentileFigure(hist, percent, sub, clustersMin) {
   const text = shownOr(hist, percent);
-  if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
+  if (supports(hist, percent) || hist.count === 0) {
+    return { ...apart(text), sub, number: hist.count === 0 ? null : percentile(hist, percent) };
+  }
   const needed =
     clustersOf(hist, percent) === undefined ? `n < ${whole(1000 / (100 - percent))}` : `${clustersMin} needed`;
   return { value: text, sub: needed, small: true };
@@ -138,7 +140,7 @@ export function resultFigures({ latency_ns: ns, latency_samples: count }, rows, 
     const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
     if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
     if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
-    return { ...apart(latency(value / 1000)), sub: at === 0 ? "result" : "" };
+    return { ...apart(latency(value / 1000)), sub: at === 0 ? "result" : "", number: value / 1000 };
   });
   return [...figures, maxFigure(ns.max === null ? null : ns.max / 1000, count)];
 }
@@ -155,12 +157,12 @@ export function betweenFigure({ boundaries, latency_between_boundaries_ns: betwe
   if (!boundaries || ns === null) return null;
   const text = rows.find(([title]) => title.trim().startsWith("between"))?.[rows[0].indexOf("p99")] ?? "";
   if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
-  return { ...apart(latency(ns / 1000)), sub: "result" };
+  return { ...apart(latency(ns / 1000)), sub: "result", number: ns / 1000 };
 }
 
 /** @param {number | null} us @param {number} count */
 function maxFigure(us, count) {
-  return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
+  return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}`, number: us };
 }
 
 /** @param {Hist} hist @param {number} percent @param {Unit} unit */

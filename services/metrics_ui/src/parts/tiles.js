@@ -1,7 +1,7 @@
 /** The figures that count: of the result as result.json has them, else of the range, and which of the two they are. */
 
 import { counted, fixed, latency, rate, whole } from "../format.js";
-import { CPU, PROCESSED, SENT } from "../steps.js";
+import { CPU, END_TO_END, PROCESSED, SENT } from "../steps.js";
 import { View } from "../view.js";
 import { apart, keyFigures } from "./figures.js";
 import { betweenFigure, percentileFigure, resultFigures } from "./latencies.js";
@@ -35,20 +35,35 @@ export class Tiles {
     this.element = this.figures.element;
   }
 
-  /** @param {View} view @param {Hist} hist of the latencies @param {number | null} lag in messages */
-  update(view, hist, lag) {
-    const result = view.judged && view.history.latencyRows.length > 1 ? view.history.result : null;
-    const latencies = result ? ofResult(result, view) : ofRange(view, hist);
-    const now = view.model.live ? nowOf(view) : null;
-    /** @type {KeyFigure[]} */
-    const rates = [SENT, PROCESSED].map((of) => ({
-      value: rate(view.rate(of)),
-      unit: "/s",
-      sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`,
-    }));
-    if (result) rates[0] = { value: rate(result.achieved_rate_per_s), unit: "/s", sub: "result" };
-    this.figures.set([...latencies, ...rates, cpuFigure(view, result), lagFigure(view, lag)]);
+  /**
+   * @param {View} view
+   * @param {Hist} hist of the latencies
+   * @param {number | null} lag in messages
+   * @param {View | null} pinned what was judged of the run to compare with
+   */
+  update(view, hist, lag, pinned) {
+    const compared = pinned ? figuresOf(pinned, pinned.hist(END_TO_END), null) : [];
+    this.figures.set(figuresOf(view, hist, lag), compared);
   }
+}
+
+/** In the order of NAMES. @param {View} view @param {Hist} hist @param {number | null} lag @returns {(KeyFigure | null)[]} */
+function figuresOf(view, hist, lag) {
+  const result = view.judged && view.history.latencyRows.length > 1 ? view.history.result : null;
+  const latencies = result ? ofResult(result, view) : ofRange(view, hist);
+  const now = view.model.live ? nowOf(view) : null;
+  /** @type {KeyFigure[]} */
+  const rates = [SENT, PROCESSED].map((of) => ({
+    value: rate(view.rate(of)),
+    unit: "/s",
+    sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`,
+    number: view.rate(of),
+  }));
+  if (result) {
+    const achieved = result.achieved_rate_per_s;
+    rates[0] = { value: rate(achieved), unit: "/s", sub: "result", number: achieved };
+  }
+  return [...latencies, ...rates, cpuFigure(view, result), lagFigure(view, lag)];
 }
 
 /** @param {ResultData} result @param {View} view @returns {(KeyFigure | null)[]} */
@@ -67,7 +82,11 @@ function ofRange(view, hist) {
     percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min),
   );
   /** @type {KeyFigure} */
-  const max = { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: `of ${counted(hist.count, "sample")}` };
+  const max = {
+    ...apart(latency(hist.count > 0 ? hist.maxUs : null)),
+    sub: `of ${counted(hist.count, "sample")}`,
+    number: hist.count > 0 ? hist.maxUs : null,
+  };
   return [...figures.slice(0, BETWEEN), null, ...figures.slice(BETWEEN), max];
 }
 
@@ -80,13 +99,13 @@ function nowOf({ model, span, history }) {
 function cpuFigure(view, result) {
   if (result) {
     const us = result.cpu_us_per_message;
-    return us === null ? null : { value: fixed(us, 2), unit: "µs", sub: "result" };
+    return us === null ? null : { value: fixed(us, 2), unit: "µs", sub: "result", number: us };
   }
   const jobs = view.numbers(CPU).filter(({ labels }) => labels.source?.startsWith("job"));
   const spent = view.flowed(jobs.map(({ name, labels }) => ({ name, labels: { source: labels.source } })));
   const done = view.flowed(PROCESSED) ?? 0;
   return jobs.length > 0 && spent !== null && done > 0
-    ? { value: fixed((spent * 1e6) / done, 2), unit: "µs", sub: "" }
+    ? { value: fixed((spent * 1e6) / done, 2), unit: "µs", sub: "", number: (spent * 1e6) / done }
     : null;
 }
 

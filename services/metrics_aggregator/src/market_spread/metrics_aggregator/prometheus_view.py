@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import version
 from itertools import takewhile
 from typing import Any
 
@@ -68,6 +69,7 @@ LIMIT_LATENCY = gauge(
     "run_id",
     QUANTILE_LABEL,
 )
+BUILD_INFO = gauge("build_info", "1 for the aggregator: the version that it is of", "version")
 PUSHES = counter("aggregator_pushes", "Pushes merged", *_PER_SOURCE)
 DUPLICATES = counter("aggregator_duplicates", "Pushes that had been merged before", *_PER_SOURCE)
 MISSING = counter("aggregator_missing", "Pushes that never came, by their sequence", *_PER_SOURCE)
@@ -129,6 +131,7 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
         if run.run_id:
             yield from _of_run(run)
     yield from _of_sources(store)
+    yield ExposedSeries(BUILD_INFO, {"version": version("market-spread-metrics-aggregator")}, 1)
     for metric, read in _OF_ITSELF.items():
         yield ExposedSeries(metric, {}, read(store))
 

@@ -1232,6 +1232,8 @@
   var SILENT_MS = 1500;
   var FINE_ENOUGH_MS = 1500;
   var BINS = 240;
+  var LONG_MS = 6e5;
+  var COARSE2 = "?points=60";
   var Feed = class {
     /** @type {RunModel | null} the run that is open */
     model = null;
@@ -1317,7 +1319,8 @@
         return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
       }
       const needed = Math.max(FINE_ENOUGH_MS, 2 * (range.to - range.from) / BINS);
-      if (this.served && !this.fromFile && !range.whole && model.coarseness(range) > needed) {
+      const isHeldWhole = range.whole && this.#firstOf(model.runId) === "";
+      if (this.served && !this.fromFile && !isHeldWhole && model.coarseness(range) > needed) {
         this.#refine(model, range);
       }
       return model;
@@ -1325,14 +1328,18 @@
     /**
      * A run and its documents, beside the one that is open. Error with a sentence if there is none.
      * @param {string} runId
+     * @param {boolean} [coarse] whether few intervals will do
      * @returns {Promise<{model: RunModel, documents: Documents}>}
      */
-    async load(runId) {
+    async load(runId, coarse = false) {
       const file = this.#files.get(runId);
       if (file) return { model: new RunModel(file.data), documents: {} };
       const answer = fetch(`api/v1/runs/${encodeURIComponent(runId)}/documents`, { cache: "no-store" });
       const documents = answer.then((got) => got.ok ? got.json() : {});
-      const [data, found] = await Promise.all([this.#fetchData(runId), documents.catch(() => ({}))]);
+      const [data, found] = await Promise.all([
+        this.#fetchData(runId, coarse ? COARSE2 : ""),
+        documents.catch(() => ({}))
+      ]);
       return { model: new RunModel(data), documents: found };
     }
     async #watchRuns() {
@@ -1373,7 +1380,7 @@
         return;
       }
       try {
-        const data = await this.#fetchData(runId);
+        const data = await this.#fetchData(runId, this.#firstOf(runId));
         if (this.#opening === runId) this.#show(data, false);
       } catch (error) {
         if (this.#opening !== runId) return;
@@ -1436,6 +1443,11 @@
         throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
       }
       return answer.json();
+    }
+    /** What a run is asked for when it is opened. @param {string} runId */
+    #firstOf(runId) {
+      const head = this.#known.find(({ run_id: id }) => id === runId);
+      return head && !head.live && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE2 : "";
     }
     /** @param {RunModel} model @param {Range} range */
     #refine({ runId, tick, live }, range) {
@@ -1508,23 +1520,33 @@
     return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
   }
 
+  // src/chartfacts.js
+  function signedPercent(value, digits) {
+    const text = digits === void 0 ? `${Number((100 * value).toFixed(4))}` : (100 * value).toFixed(digits);
+    return `${value > 0 && Number(text) > 0 ? "+" : ""}${text.replace("-", "−")}%`;
+  }
+
   // src/parts/figures.js
   function keyFigures(names) {
     const parts = names.map((name) => ({
       name: h("dt", {}, name),
       value: h("b"),
       unit: h("span.unit"),
-      sub: h("span.sub")
+      sub: h("span.sub"),
+      delta: h("span.delta")
     }));
-    const groups = parts.map(({ name, value, unit, sub }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub)));
+    const groups = parts.map(
+      ({ name, value, unit, sub, delta }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub, delta))
+    );
     return {
       element: h("dl.figures", {}, groups),
-      set: (values) => values.forEach((figure2, at) => {
+      set: (values, pinned = []) => values.forEach((figure2, at) => {
         show(groups[at], figure2 !== null);
         const { value, unit = "", sub = "", small = false } = figure2 ?? { value: "" };
         setText(parts[at].value, value);
         setText(parts[at].unit, unit);
         setText(parts[at].sub, sub);
+        setText(parts[at].delta, deltaText(pinned[at]?.number, figure2?.number));
         groups[at].classList.toggle("small", small);
       })
     };
@@ -1532,6 +1554,10 @@
   function apart(text) {
     const [value, unit = ""] = text.split(" ");
     return { value, unit };
+  }
+  function deltaText(pinned, number) {
+    if (pinned == null || number == null || pinned === 0 && number !== 0) return "";
+    return `${signedPercent(pinned === 0 ? 0 : number / pinned - 1, 1)} vs pinned`;
   }
 
   // src/parts/pushes.js
@@ -1991,12 +2017,6 @@
     return `rgb(${low.map((value, at) => Math.round(value + (high[at] - value) * within)).join(" ")})`;
   }
 
-  // src/chartfacts.js
-  function signedPercent(value, digits) {
-    const text = digits === void 0 ? `${Number((100 * value).toFixed(4))}` : (100 * value).toFixed(digits);
-    return `${value > 0 && Number(text) > 0 ? "+" : ""}${text.replace("-", "−")}%`;
-  }
-
   // src/comparing.js
   var RUNS_MAX = 6;
   var ofNs = (ns) => latency(ns / 1e3);
@@ -2045,13 +2065,13 @@
       const numbers = found.map((value, at) => isTooFew(values[at], path) ? null : value);
       const cells = numbers.map((value, at) => ({
         text: value !== null ? say(value) : found[at] === null ? NONE : fewText(clustersOf2(values[at], path) ?? 0),
-        sub: at > 0 ? deltaText(numbers[0], value) : ""
+        sub: at > 0 ? deltaText2(numbers[0], value) : ""
       }));
       return [{ title, cells }];
     });
   }
   var fewText = (clusters) => `${NONE} (${counted(clusters, "cluster")})`;
-  function deltaText(first, value) {
+  function deltaText2(first, value) {
     if (first === null || value === null) return "";
     if (first === 0) return value === 0 ? "0.0%" : "";
     return signedPercent(value / first - 1, 1);
@@ -2138,7 +2158,9 @@
   }
   function percentileFigure(hist, percent, sub, clustersMin) {
     const text = shownOr(hist, percent);
-    if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
+    if (supports(hist, percent) || hist.count === 0) {
+      return { ...apart(text), sub, number: hist.count === 0 ? null : percentile(hist, percent) };
+    }
     const needed = clustersOf(hist, percent) === void 0 ? `n < ${whole(1e3 / (100 - percent))}` : `${clustersMin} needed`;
     return { value: text, sub: needed, small: true };
   }
@@ -2147,7 +2169,7 @@
       const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
       if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
       if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
-      return { ...apart(latency(value / 1e3)), sub: at === 0 ? "result" : "" };
+      return { ...apart(latency(value / 1e3)), sub: at === 0 ? "result" : "", number: value / 1e3 };
     });
     return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
   }
@@ -2156,10 +2178,10 @@
     if (!boundaries || ns === null) return null;
     const text = rows.find(([title]) => title.trim().startsWith("between"))?.[rows[0].indexOf("p99")] ?? "";
     if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
-    return { ...apart(latency(ns / 1e3)), sub: "result" };
+    return { ...apart(latency(ns / 1e3)), sub: "result", number: ns / 1e3 };
   }
   function maxFigure(us, count) {
-    return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
+    return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}`, number: us };
   }
   function shown(hist, percent, unit) {
     return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);
@@ -2235,200 +2257,6 @@
       return { kind: "fixed", from: Number(fixed3[1]), to: Number(fixed3[2]) };
     }
     return JUDGED;
-  }
-
-  // src/words.js
-  var WORDS = [
-    [/\b([Aa])n order\b/g, "$1 message"],
-    [/\border(s?)\b/g, "message$1"],
-    [/\bOrder(s?)\b/g, "Message$1"],
-    [/\balert(s?)\b/g, "output$1"],
-    [/\bAlert(s?)\b/g, "Output$1"],
-    [/\bSpark\b/g, "the system"]
-  ];
-  function inWordsOf(model, text) {
-    return model.system ? WORDS.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text) : text;
-  }
-  function countedHow({ system }) {
-    return system && system.kind !== "pipeline" ? "it is told by what the system has committed" : "the job counts live, up to 2 s late";
-  }
-
-  // src/steps.js
-  var PREFIX = "market_spread_";
-  var MEASURED = { phase: "measured" };
-  function metric(name, labels) {
-    return labels === void 0 ? { name: PREFIX + name } : { name: PREFIX + name, labels };
-  }
-  var END_TO_END = metric("receiver_end_to_end_seconds", MEASURED);
-  var SERVICE = metric("receiver_service_seconds", MEASURED);
-  var SEND_LAG = metric("sender_send_lag_seconds");
-  var SENT = metric("sender_messages_sent_total");
-  var DUE = metric("sender_messages_due_total");
-  var FAILED = metric("sender_messages_failed_total");
-  var RECORDS = metric("job_records_read_total");
-  var PROCESSED = metric("job_messages_processed_total");
-  var COMMITTED = metric("job_messages_committed_total");
-  var ALERTS = metric("receiver_alerts_total");
-  var PARTITION_LATENCY = metric("receiver_partition_end_to_end_seconds");
-  var PARTITION_COMMITTED = metric("job_partition_committed_total");
-  var CPU = metric("process_cpu_seconds_total");
-  var MEMORY = metric("process_memory_bytes");
-  var STAGES = [
-    { stage: "send_lag", id: "send", title: "Send lag", from: "intended", to: "sent" },
-    { stage: "ingest", id: "ingest", title: "Broker and read", from: "sent", to: "read by Spark" },
-    { stage: "compute", id: "compute", title: "Computation", from: "read by Spark", to: "emitted" },
-    { stage: "delivery", id: "deliver", title: "Sink and delivery", from: "emitted", to: "received" }
-  ];
-  var OFFERED = { title: "offered", of: SENT, unit: "messages/s" };
-  var DONE = { title: "processed", of: PROCESSED, unit: "messages/s" };
-  var READ = { title: "records read", of: RECORDS, unit: "records/s" };
-  var ALERTED = { title: "alerts", of: ALERTS, unit: "alerts/s" };
-  var PIPELINES = [
-    {
-      level: "pipeline",
-      id: "market_spread",
-      title: "Intended send to receipt",
-      about: "From the moment an order was due by the schedule to the receipt of its alert.",
-      latency: END_TO_END,
-      over: [metric("receiver_end_to_end_seconds")],
-      throughput: [OFFERED, DONE, ALERTED],
-      workers: "receiver"
-    },
-    {
-      level: "pipeline",
-      id: "service",
-      title: "Actual send to receipt",
-      about: "From the moment an order was sent to the receipt of its alert; the sender's lateness is not in it.",
-      latency: SERVICE,
-      over: [metric("receiver_service_seconds")],
-      throughput: [OFFERED, DONE, ALERTED],
-      workers: "receiver"
-    }
-  ];
-  var COMPUTATIONS = [
-    {
-      level: "computation",
-      id: "send",
-      title: "Send lag, orders with an alert",
-      about: "From the intended to the actual send of the orders that had an alert. It holds the wait in the frame.",
-      aboutSystem: "From the intended to the actual send of the messages that had an output. It holds the wait for the others.",
-      ...stage("send_lag"),
-      throughput: [OFFERED],
-      workers: "sender"
-    },
-    {
-      level: "computation",
-      id: "send_all",
-      title: "Send lag, all messages",
-      about: "From the intended to the actual send of every message, as the sender saw it.",
-      latency: SEND_LAG,
-      over: [SEND_LAG],
-      throughput: [OFFERED],
-      workers: "sender"
-    },
-    {
-      level: "computation",
-      id: "ingest",
-      title: "Broker and read",
-      about: "From the send of a frame to the moment Spark reads it: the broker, and the wait for the next read.",
-      aboutSystem: "From the send of a message to the moment the system reads it, as the output's header read_us says. Without that header it is 0.",
-      ...stage("ingest"),
-      throughput: [READ],
-      workers: "job"
-    },
-    {
-      level: "computation",
-      id: "compute",
-      title: "Computation",
-      about: "From Spark's read to the moment the alert is emitted: frame opened, quote found, order judged.",
-      aboutSystem: "From the system's read to the moment the output is emitted, as its headers say. Without them it is all from the send to the broker's append.",
-      ...stage("compute"),
-      throughput: [DONE],
-      workers: "job"
-    },
-    {
-      level: "computation",
-      id: "deliver",
-      title: "Sink and delivery",
-      about: "From the emission of an alert to its receipt: Kafka's producer, the broker, the receiver's poll.",
-      aboutSystem: "From the emission of an output, or its append by the broker, to its receipt.",
-      ...stage("delivery"),
-      throughput: [ALERTED],
-      workers: "receiver"
-    }
-  ];
-  function stage(name) {
-    return {
-      latency: metric("receiver_stage_seconds", { ...MEASURED, stage: name }),
-      over: [metric("receiver_stage_seconds", { stage: name })]
-    };
-  }
-  function stageLatency(name) {
-    return stage(name).latency;
-  }
-  function workers(model) {
-    const pushed = [...model.series.values()].map(({ labels }) => labels.source);
-    return [.../* @__PURE__ */ new Set([...pushed, ...model.sources.map(({ source }) => source)])].filter(Boolean).sort();
-  }
-  function stepsOf(model, steps) {
-    if (!model.system) return steps;
-    return steps.map((step) => ({
-      ...step,
-      title: inWordsOf(model, step.title),
-      about: step.aboutSystem ?? inWordsOf(model, step.about),
-      throughput: throughputOf(model, step.throughput)
-    }));
-  }
-  function throughputOf(model, throughput) {
-    return throughput.filter(({ of }) => !model.system || model.system.kind === "pipeline" || of !== RECORDS).map(({ title, of, unit }) => ({ title: inWordsOf(model, title), of, unit: inWordsOf(model, unit) }));
-  }
-  function stagesOf(model) {
-    return STAGES.map((each) => ({ ...each, from: inWordsOf(model, each.from), to: inWordsOf(model, each.to) }));
-  }
-  var WORK = [
-    { kind: "sender", work: "offers the load" },
-    { kind: "receiver", work: "takes the alerts" },
-    { kind: "job", work: "runs the pipeline in Spark" }
-  ];
-  var JOB_OF_SYSTEM = {
-    pipeline: "runs your pipeline in Spark",
-    attached: "watches your system, whose CPU and memory are not seen"
-  };
-  function workOf(source, model) {
-    if (model.system && source.startsWith("job")) {
-      return JOB_OF_SYSTEM[model.system.kind] ?? "runs your system, and watches it";
-    }
-    return inWordsOf(model, WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "");
-  }
-  var MAIN_LATENCY = [
-    { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
-    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED) }
-  ];
-  function workerStep(model, source) {
-    if (!workers(model).includes(source)) return null;
-    const own = (selector) => ({ name: selector.name, labels: { ...selector.labels, source } });
-    const main = MAIN_LATENCY.find(({ kind }) => source.startsWith(kind))?.main ?? null;
-    const counters = [OFFERED, READ, DONE, ALERTED].filter(({ of }) => model.find(of.name, { source }).length > 0);
-    return {
-      level: "worker",
-      id: source,
-      title: source,
-      about: workOf(source, model),
-      latency: main && own(main),
-      over: main ? [own({ name: main.name })] : [],
-      throughput: throughputOf(model, counters).map((counter) => ({ ...counter, of: own(counter.of) })),
-      workers: source
-    };
-  }
-  function stepOf(model, level, id) {
-    if (level === "worker") return workerStep(model, id);
-    return stepsOf(model, level === "pipeline" ? PIPELINES : COMPUTATIONS).find((step) => step.id === id) ?? null;
-  }
-  function histogramsOf(model, source) {
-    return [...model.series.values()].filter(({ kind, labels }) => kind === "histogram" && labels.source === source && labels.phase !== "warm_up").map(({ name, labels }) => ({ name, labels: { ...labels } }));
-  }
-  function plainName(name) {
-    return name.replace(PREFIX, "").replace(/_(seconds|total|bytes)$/, "").replace(/^(sender|receiver|job|process)_/, "").replaceAll("_", " ");
   }
 
   // src/intervals.js
@@ -2700,6 +2528,270 @@
     }
   };
 
+  // src/pin.js
+  var KEY2 = "market-spread-pinned";
+  var Pin = class {
+    /** The run's id; empty without one. */
+    id = "";
+    /** @type {View | null} what was judged of it, or all of a run without a verdict; null until it is loaded */
+    view = null;
+    /** Whether it is not known, or has nothing to compare with. */
+    missing = false;
+    #feed;
+    #changed;
+    /**
+     * @param {Feed} feed
+     * @param {() => void} changed called when the run is loaded, or cannot be
+     */
+    constructor(feed, changed) {
+      this.#feed = feed;
+      this.#changed = changed;
+    }
+    /** Pin another run, and remember it; none if the id is empty. @param {string} id */
+    set(id) {
+      remember2(id);
+      this.#follow(id);
+    }
+    /**
+     * Compare with the run that the address names, else with the one that was pinned last.
+     * @param {string} [named]
+     * @returns {string} that run; empty without one
+     */
+    take(named2) {
+      this.#follow(named2 || stored2());
+      return this.id;
+    }
+    /** @param {string} id */
+    #follow(id) {
+      if (id === this.id) return;
+      Object.assign(this, { id, view: null, missing: false });
+      if (id) this.#load(id);
+    }
+    /** @param {string} id */
+    async #load(id) {
+      const model = await this.#feed.load(id, true).then(
+        (loaded) => loaded.model,
+        () => null
+      );
+      if (this.id !== id) return;
+      this.view = model && judgedView(model);
+      this.missing = this.view === null;
+      this.#changed();
+    }
+  };
+  function judgedView(model) {
+    const span = model.span();
+    return span && new View(model, resolve(JUDGED, span, model.judged), span);
+  }
+  function stored2() {
+    try {
+      return localStorage.getItem(KEY2) ?? "";
+    } catch {
+      return "";
+    }
+  }
+  function remember2(id) {
+    try {
+      if (id) localStorage.setItem(KEY2, id);
+      else localStorage.removeItem(KEY2);
+    } catch {
+    }
+  }
+
+  // src/words.js
+  var WORDS = [
+    [/\b([Aa])n order\b/g, "$1 message"],
+    [/\border(s?)\b/g, "message$1"],
+    [/\bOrder(s?)\b/g, "Message$1"],
+    [/\balert(s?)\b/g, "output$1"],
+    [/\bAlert(s?)\b/g, "Output$1"],
+    [/\bSpark\b/g, "the system"]
+  ];
+  function inWordsOf(model, text) {
+    return model.system ? WORDS.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text) : text;
+  }
+  function countedHow({ system }) {
+    return system && system.kind !== "pipeline" ? "it is told by what the system has committed" : "the job counts live, up to 2 s late";
+  }
+
+  // src/steps.js
+  var PREFIX = "market_spread_";
+  var MEASURED = { phase: "measured" };
+  function metric(name, labels) {
+    return labels === void 0 ? { name: PREFIX + name } : { name: PREFIX + name, labels };
+  }
+  var END_TO_END = metric("receiver_end_to_end_seconds", MEASURED);
+  var SERVICE = metric("receiver_service_seconds", MEASURED);
+  var SEND_LAG = metric("sender_send_lag_seconds");
+  var SENT = metric("sender_messages_sent_total");
+  var DUE = metric("sender_messages_due_total");
+  var FAILED = metric("sender_messages_failed_total");
+  var RECORDS = metric("job_records_read_total");
+  var PROCESSED = metric("job_messages_processed_total");
+  var COMMITTED = metric("job_messages_committed_total");
+  var ALERTS = metric("receiver_alerts_total");
+  var PARTITION_LATENCY = metric("receiver_partition_end_to_end_seconds");
+  var PARTITION_COMMITTED = metric("job_partition_committed_total");
+  var CPU = metric("process_cpu_seconds_total");
+  var MEMORY = metric("process_memory_bytes");
+  var STAGES = [
+    { stage: "send_lag", id: "send", title: "Send lag", from: "intended", to: "sent" },
+    { stage: "ingest", id: "ingest", title: "Broker and read", from: "sent", to: "read by Spark" },
+    { stage: "compute", id: "compute", title: "Computation", from: "read by Spark", to: "emitted" },
+    { stage: "delivery", id: "deliver", title: "Sink and delivery", from: "emitted", to: "received" }
+  ];
+  var OFFERED = { title: "offered", of: SENT, unit: "messages/s" };
+  var DONE = { title: "processed", of: PROCESSED, unit: "messages/s" };
+  var READ = { title: "records read", of: RECORDS, unit: "records/s" };
+  var ALERTED = { title: "alerts", of: ALERTS, unit: "alerts/s" };
+  var PIPELINES = [
+    {
+      level: "pipeline",
+      id: "market_spread",
+      title: "Intended send to receipt",
+      about: "From the moment an order was due by the schedule to the receipt of its alert.",
+      latency: END_TO_END,
+      over: [metric("receiver_end_to_end_seconds")],
+      throughput: [OFFERED, DONE, ALERTED],
+      workers: "receiver"
+    },
+    {
+      level: "pipeline",
+      id: "service",
+      title: "Actual send to receipt",
+      about: "From the moment an order was sent to the receipt of its alert; the sender's lateness is not in it.",
+      latency: SERVICE,
+      over: [metric("receiver_service_seconds")],
+      throughput: [OFFERED, DONE, ALERTED],
+      workers: "receiver"
+    }
+  ];
+  var COMPUTATIONS = [
+    {
+      level: "computation",
+      id: "send",
+      title: "Send lag, orders with an alert",
+      about: "From the intended to the actual send of the orders that had an alert. It holds the wait in the frame.",
+      aboutSystem: "From the intended to the actual send of the messages that had an output. It holds the wait for the others.",
+      ...stage("send_lag"),
+      throughput: [OFFERED],
+      workers: "sender"
+    },
+    {
+      level: "computation",
+      id: "send_all",
+      title: "Send lag, all messages",
+      about: "From the intended to the actual send of every message, as the sender saw it.",
+      latency: SEND_LAG,
+      over: [SEND_LAG],
+      throughput: [OFFERED],
+      workers: "sender"
+    },
+    {
+      level: "computation",
+      id: "ingest",
+      title: "Broker and read",
+      about: "From the send of a frame to the moment Spark reads it: the broker, and the wait for the next read.",
+      aboutSystem: "From the send of a message to the moment the system reads it, as the output's header read_us says. Without that header it is 0.",
+      ...stage("ingest"),
+      throughput: [READ],
+      workers: "job"
+    },
+    {
+      level: "computation",
+      id: "compute",
+      title: "Computation",
+      about: "From Spark's read to the moment the alert is emitted: frame opened, quote found, order judged.",
+      aboutSystem: "From the system's read to the moment the output is emitted, as its headers say. Without them it is all from the send to the broker's append.",
+      ...stage("compute"),
+      throughput: [DONE],
+      workers: "job"
+    },
+    {
+      level: "computation",
+      id: "deliver",
+      title: "Sink and delivery",
+      about: "From the emission of an alert to its receipt: Kafka's producer, the broker, the receiver's poll.",
+      aboutSystem: "From the emission of an output, or its append by the broker, to its receipt.",
+      ...stage("delivery"),
+      throughput: [ALERTED],
+      workers: "receiver"
+    }
+  ];
+  function stage(name) {
+    return {
+      latency: metric("receiver_stage_seconds", { ...MEASURED, stage: name }),
+      over: [metric("receiver_stage_seconds", { stage: name })]
+    };
+  }
+  function stageLatency(name) {
+    return stage(name).latency;
+  }
+  function workers(model) {
+    const pushed = [...model.series.values()].map(({ labels }) => labels.source);
+    return [.../* @__PURE__ */ new Set([...pushed, ...model.sources.map(({ source }) => source)])].filter(Boolean).sort();
+  }
+  function stepsOf(model, steps) {
+    if (!model.system) return steps;
+    return steps.map((step) => ({
+      ...step,
+      title: inWordsOf(model, step.title),
+      about: step.aboutSystem ?? inWordsOf(model, step.about),
+      throughput: throughputOf(model, step.throughput)
+    }));
+  }
+  function throughputOf(model, throughput) {
+    return throughput.filter(({ of }) => !model.system || model.system.kind === "pipeline" || of !== RECORDS).map(({ title, of, unit }) => ({ title: inWordsOf(model, title), of, unit: inWordsOf(model, unit) }));
+  }
+  function stagesOf(model) {
+    return STAGES.map((each) => ({ ...each, from: inWordsOf(model, each.from), to: inWordsOf(model, each.to) }));
+  }
+  var WORK = [
+    { kind: "sender", work: "offers the load" },
+    { kind: "receiver", work: "takes the alerts" },
+    { kind: "job", work: "runs the pipeline in Spark" }
+  ];
+  var JOB_OF_SYSTEM = {
+    pipeline: "runs your pipeline in Spark",
+    attached: "watches your system, whose CPU and memory are not seen"
+  };
+  function workOf(source, model) {
+    if (model.system && source.startsWith("job")) {
+      return JOB_OF_SYSTEM[model.system.kind] ?? "runs your system, and watches it";
+    }
+    return inWordsOf(model, WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "");
+  }
+  var MAIN_LATENCY = [
+    { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
+    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED) }
+  ];
+  function workerStep(model, source) {
+    if (!workers(model).includes(source)) return null;
+    const own = (selector) => ({ name: selector.name, labels: { ...selector.labels, source } });
+    const main = MAIN_LATENCY.find(({ kind }) => source.startsWith(kind))?.main ?? null;
+    const counters = [OFFERED, READ, DONE, ALERTED].filter(({ of }) => model.find(of.name, { source }).length > 0);
+    return {
+      level: "worker",
+      id: source,
+      title: source,
+      about: workOf(source, model),
+      latency: main && own(main),
+      over: main ? [own({ name: main.name })] : [],
+      throughput: throughputOf(model, counters).map((counter) => ({ ...counter, of: own(counter.of) })),
+      workers: source
+    };
+  }
+  function stepOf(model, level, id) {
+    if (level === "worker") return workerStep(model, id);
+    return stepsOf(model, level === "pipeline" ? PIPELINES : COMPUTATIONS).find((step) => step.id === id) ?? null;
+  }
+  function histogramsOf(model, source) {
+    return [...model.series.values()].filter(({ kind, labels }) => kind === "histogram" && labels.source === source && labels.phase !== "warm_up").map(({ name, labels }) => ({ name, labels: { ...labels } }));
+  }
+  function plainName(name) {
+    return name.replace(PREFIX, "").replace(/_(seconds|total|bytes)$/, "").replace(/^(sender|receiver|job|process)_/, "").replaceAll("_", " ");
+  }
+
   // src/pages/compare.js
   var BESIDE_MAX = 3;
   var COLOURS = ["--p50", "--p99", "--p999", "--p95", "--max", "--p9999"];
@@ -2784,10 +2876,6 @@
       });
     }
   };
-  function judgedView(model) {
-    const span = model.span();
-    return span && new View(model, resolve(JUDGED, span, model.judged), span);
-  }
   function verdictNote(ids) {
     return h(
       "div.verdictless",
@@ -4412,20 +4500,33 @@
       this.figures = keyFigures(NAMES);
       this.element = this.figures.element;
     }
-    /** @param {View} view @param {Hist} hist of the latencies @param {number | null} lag in messages */
-    update(view, hist, lag) {
-      const result = view.judged && view.history.latencyRows.length > 1 ? view.history.result : null;
-      const latencies = result ? ofResult(result, view) : ofRange(view, hist);
-      const now = view.model.live ? nowOf(view) : null;
-      const rates = [SENT, PROCESSED].map((of) => ({
-        value: rate(view.rate(of)),
-        unit: "/s",
-        sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`
-      }));
-      if (result) rates[0] = { value: rate(result.achieved_rate_per_s), unit: "/s", sub: "result" };
-      this.figures.set([...latencies, ...rates, cpuFigure(view, result), lagFigure(view, lag)]);
+    /**
+     * @param {View} view
+     * @param {Hist} hist of the latencies
+     * @param {number | null} lag in messages
+     * @param {View | null} pinned what was judged of the run to compare with
+     */
+    update(view, hist, lag, pinned) {
+      const compared = pinned ? figuresOf2(pinned, pinned.hist(END_TO_END), null) : [];
+      this.figures.set(figuresOf2(view, hist, lag), compared);
     }
   };
+  function figuresOf2(view, hist, lag) {
+    const result = view.judged && view.history.latencyRows.length > 1 ? view.history.result : null;
+    const latencies = result ? ofResult(result, view) : ofRange(view, hist);
+    const now = view.model.live ? nowOf(view) : null;
+    const rates = [SENT, PROCESSED].map((of) => ({
+      value: rate(view.rate(of)),
+      unit: "/s",
+      sub: now ? `now ${rate(now.rate(of))}` : `${whole(view.grown(of))} in all`,
+      number: view.rate(of)
+    }));
+    if (result) {
+      const achieved = result.achieved_rate_per_s;
+      rates[0] = { value: rate(achieved), unit: "/s", sub: "result", number: achieved };
+    }
+    return [...latencies, ...rates, cpuFigure(view, result), lagFigure(view, lag)];
+  }
   function ofResult(result, view) {
     const { latencyRows: rows, limits } = view.history;
     const clustersMin = limits.clusters_min ?? 0;
@@ -4438,7 +4539,11 @@
     const figures2 = [50, 95, 99, 99.9, 99.99].map(
       (percent, at) => percentileFigure(hist, percent, at === 0 ? of : "", view.history.limits.clusters_min)
     );
-    const max = { ...apart(latency(hist.count > 0 ? hist.maxUs : null)), sub: `of ${counted(hist.count, "sample")}` };
+    const max = {
+      ...apart(latency(hist.count > 0 ? hist.maxUs : null)),
+      sub: `of ${counted(hist.count, "sample")}`,
+      number: hist.count > 0 ? hist.maxUs : null
+    };
     return [...figures2.slice(0, BETWEEN), null, ...figures2.slice(BETWEEN), max];
   }
   function nowOf({ model, span, history: history2 }) {
@@ -4447,12 +4552,12 @@
   function cpuFigure(view, result) {
     if (result) {
       const us = result.cpu_us_per_message;
-      return us === null ? null : { value: fixed2(us, 2), unit: "µs", sub: "result" };
+      return us === null ? null : { value: fixed2(us, 2), unit: "µs", sub: "result", number: us };
     }
     const jobs = view.numbers(CPU).filter(({ labels }) => labels.source?.startsWith("job"));
     const spent = view.flowed(jobs.map(({ name, labels }) => ({ name, labels: { source: labels.source } })));
     const done = view.flowed(PROCESSED) ?? 0;
-    return jobs.length > 0 && spent !== null && done > 0 ? { value: fixed2(spent * 1e6 / done, 2), unit: "µs", sub: "" } : null;
+    return jobs.length > 0 && spent !== null && done > 0 ? { value: fixed2(spent * 1e6 / done, 2), unit: "µs", sub: "", number: spent * 1e6 / done } : null;
   }
   function lagFigure(view, lag) {
     const sentRate = view.rate(SENT) ?? 0;
@@ -4539,6 +4644,7 @@
       this.why = new Why();
       this.tiles = new Tiles(app.model);
       this.slow = new SlowSeconds(app.model, actions);
+      this.pinned = h("p.about.pinned");
       this.over = new TimeChart({
         title: "Latency, intended send to receipt",
         unit: "log scale",
@@ -4568,7 +4674,8 @@
         lines: [
           { title: "intended to receipt", colour: "--p50", width: 2 },
           { title: "actual to receipt", colour: "--p99", dash: [7, 3] },
-          { title: "send lag, all", colour: "--p9999", dash: [2, 2], width: 2 }
+          { title: "send lag, all", colour: "--p9999", dash: [2, 2], width: 2 },
+          ...app.pin.view ? [{ title: `pinned: ${app.pin.id}`, colour: "--p999", dash: [10, 3, 2, 3], width: 2 }] : []
         ]
       });
       this.about = h("p.about");
@@ -4588,6 +4695,7 @@
         {},
         this.why.element,
         this.tiles.element,
+        this.pinned,
         this.about,
         h(
           "div.grid",
@@ -4613,7 +4721,8 @@
       const { choice } = this.app.route;
       const { live } = view.model;
       this.why.update(view.history, { live, result: view.history.result });
-      this.tiles.update(view, hist, points.at(-1)?.value ?? null);
+      const compared = this.#compared(view);
+      this.tiles.update(view, hist, points.at(-1)?.value ?? null, compared);
       this.slow.update(view, view.history.result, choice.kind === "fixed" ? choice : null);
       setText(this.about, inWordsOf(view.history, aboutLatencies(view)));
       const bins = view.histBins({ name: END_TO_END.name });
@@ -4632,11 +4741,11 @@
         chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), rateSummary(view, counters, rate));
       }
       const hists = TRIPLE.map(({ of }) => view.hist(of));
+      const pinned = this.app.pin.view?.hist(END_TO_END);
+      const curves = pinned ? [...hists, pinned] : hists;
       this.curve.update(
-        hists,
-        TRIPLE.map(
-          ({ title }, at) => `${title}: ${shownOr(hists[at], 50)} at p50, ${shownOr(hists[at], 99)} at p99`
-        ).join("; ")
+        curves,
+        [...TRIPLE.map(({ title }) => title), "Pinned run"].slice(0, curves.length).map((title, at) => `${title}: ${shownOr(curves[at], 50)} at p50, ${shownOr(curves[at], 99)} at p99`).join("; ")
       );
       this.triple.set(
         TRIPLE.map(({ title, page, item }, at) => ({
@@ -4665,6 +4774,27 @@
       );
       this.findings.update(view);
     }
+    /** The pinned run, if this is another one, and a word of what it is compared with. @param {View} view */
+    #compared(view) {
+      const { pin } = this.app;
+      const isThis = pin.id === view.history.runId;
+      show(this.pinned, pin.id !== "");
+      const key = [pin.id, isThis, pin.missing, pin.view !== null].join();
+      if (this.pinned.dataset.key !== key) {
+        this.pinned.dataset.key = key;
+        this.pinned.replaceChildren(...this.#pinnedWords(isThis), unpinButton(this.app));
+      }
+      return isThis ? null : pin.view;
+    }
+    /** @param {boolean} isThis @returns {(string | Node)[]} */
+    #pinnedWords(isThis) {
+      const { pin, href } = this.app;
+      if (isThis) return ["This is the pinned run; open another one to compare it. "];
+      if (pin.missing) return [`The pinned run ${pin.id} is not known here. `];
+      if (pin.view === null) return [`The pinned run ${pin.id} is loading… `];
+      const link = h("a", { href: href("overview", "", pin.id) }, pin.id);
+      return ["Compared with what was judged of the pinned run ", link, ". Two single runs give no verdict. "];
+    }
     /** The next of the worst seconds, or the one before. @param {number} direction */
     next(direction) {
       this.slow.worst.move(direction);
@@ -4673,6 +4803,9 @@
       for (const part of [this.slow, this.over, this.rates, this.alerts, this.lag, this.curve]) part.release();
     }
   };
+  function unpinButton(app) {
+    return h("button.quiet", { type: "button", on: { click: () => app.pinRun("") } }, "unpin");
+  }
   function aboutLatencies({ judged, history: history2 }) {
     if (judged) {
       return "Latencies are those of the result: the first alert of each order that was due after the load had settled.";
@@ -4965,15 +5098,17 @@
       item: PAGES.includes(page) ? rest.join("/") : "",
       run: params.get("run") ?? "",
       choice,
+      pin: params.get("pin") ?? "",
       refused: choiceText(choice) ? "" : range,
       widthMs: /^\d{1,5}$/.test(params.get("bins") ?? "") ? Number(params.get("bins")) * 1e3 : 0
     };
   }
-  function routeText({ page, item, run, choice, widthMs }) {
+  function routeText({ page, item, run, choice, widthMs, pin }) {
     const params = new URLSearchParams();
     if (run) params.set("run", run);
     if (choiceText(choice)) params.set("range", choiceText(choice));
     if (widthMs) params.set("bins", String(widthMs / 1e3));
+    if (pin) params.set("pin", pin);
     const query = params.toString();
     const path = [page, ...item ? item.split("/") : []].map(encodeURIComponent).join("/");
     return `#/${path}${query ? `?${query}` : ""}`;
@@ -5094,7 +5229,13 @@
         h(
           "div.table",
           { tabindex: 0, role: "region", "aria-label": "Runs" },
-          h("table", {}, this.caption, h("thead", {}, h("tr", {}, this.heads, h("th", {}, "one file"))), this.body)
+          h(
+            "table",
+            {},
+            this.caption,
+            h("thead", {}, h("tr", {}, this.heads, h("th", {}, "pin"), h("th", {}, "one file"))),
+            this.body
+          )
         ),
         this.note,
         h(
@@ -5128,7 +5269,7 @@
     }
     /** The rows, if they are others: what is not drawn anew keeps its focus. @param {RunHead[]} runs */
     #fill(runs) {
-      const drawn = JSON.stringify(runs);
+      const drawn = JSON.stringify([this.app.pin.id, runs]);
       if (drawn === this.#shown) return;
       this.#shown = drawn;
       this.body.replaceChildren(...runs.map((run) => this.#row(run)));
@@ -5151,8 +5292,21 @@
         {},
         h("th", { scope: "row" }, check, h("a", { href: href("overview", "", id) }, id)),
         cells,
+        h("td", {}, this.#pinButton(id)),
         h("td", {}, hasExport ? exported : NONE)
       );
+    }
+    /** Pins a run, to compare others with it on their overview. @param {string} id */
+    #pinButton(id) {
+      const { app } = this;
+      const isPinned = app.pin.id === id;
+      const button = h("button.quiet", { type: "button", "aria-pressed": String(isPinned), "aria-label": `Pin ${id}` });
+      button.textContent = isPinned ? "pinned" : "pin";
+      button.addEventListener("click", () => {
+        app.pinRun(app.pin.id === id ? "" : id);
+        this.update();
+      });
+      return button;
     }
     /** First upwards, then downwards, then as they were. @param {string} key */
     #sort(key) {
@@ -5171,7 +5325,14 @@
     #offer() {
       const ids = [...this.#selected];
       const can = ids.length >= 2 && ids.length <= RUNS_MAX;
-      const address = routeText({ page: "compare", item: ids.join(","), run: "", choice: JUDGED, widthMs: 0 });
+      const address = routeText({
+        page: "compare",
+        item: ids.join(","),
+        run: "",
+        choice: JUDGED,
+        widthMs: 0,
+        pin: this.app.pin.id
+      });
       setAttribute(this.compare, "href", can ? address : null);
       setAttribute(this.compare, "aria-disabled", can ? null : "true");
       const many = ids.length > RUNS_MAX ? `compare: at most ${RUNS_MAX}` : `compare ${ids.length} runs`;
@@ -5502,6 +5663,11 @@
       return { word: "stale", text: `${phase}no push for ${duration(ageMs)}`, level: "bad" };
     }
     return { word: "live", text: model.phase, level: "good" };
+  }
+  function missingText({ failure, loading, model }) {
+    if (failure) return `${failure[0].toUpperCase()}${failure.slice(1)}.`;
+    if (model) return "The run has begun; nothing was pushed yet.";
+    return loading ? "Loading the run…" : "No run yet. A run shows up here as soon as it pushes its first figures.";
   }
 
   // src/parts/help.js
@@ -5866,6 +6032,7 @@
   var TOAST_MS = 6e3;
   var App = class {
     feed = new Feed(() => this.draw());
+    pin = new Pin(this.feed, () => this.draw());
     route = readRoute(location.hash);
     /** @type {View | null} what is shown */
     view = null;
@@ -5902,7 +6069,9 @@
       document.addEventListener("visibilitychange", () => this.draw());
       startKeys(document, this.#keys());
       takeDrops((file) => this.openFile(file));
-      await this.feed.start(await embeddedRun(document), this.route.run);
+      const embedded = await embeddedRun(document);
+      if (!embedded) this.#takePin();
+      await this.feed.start(embedded, this.route.run);
       setInterval(() => this.feed.second(), 1e3);
     }
     /** The open run; pages of a run are made only when there is one. @returns {RunModel} */
@@ -5921,6 +6090,11 @@
     choose(choice) {
       if (choice.kind === "fixed" && this.route.run) this.#pin();
       this.#replace({ choice, refused: "" });
+    }
+    /** @param {string} runId */
+    pinRun(runId) {
+      this.pin.set(runId);
+      this.#replace({ pin: runId });
     }
     /** Show what is half a range's width earlier (-1) or later (1). @param {number} direction */
     move(direction) {
@@ -5951,7 +6125,7 @@
     async openFile(file) {
       try {
         const run = await this.feed.openText(await file.text());
-        location.hash = routeText({ page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
+        location.hash = routeText({ ...this.route, page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
         this.#say(`Opened ${run} from ${file.name}.`);
       } catch (error) {
         this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : messageOf(error));
@@ -6018,6 +6192,10 @@
       this.bar.route();
       this.draw();
     }
+    /** Have the address name the pinned run, where there is one. A file knows no other run. */
+    #takePin() {
+      if (this.feed.served && this.pin.take(this.route.pin) !== this.route.pin) this.#replace({ pin: this.pin.id });
+    }
     #pin() {
       this.#pinned = true;
       this.feed.want(this.route.run);
@@ -6026,6 +6204,7 @@
       const route = readRoute(location.hash);
       if (route.run && route.run !== this.route.run) this.#pinned = true;
       this.route = route;
+      this.#takePin();
       this.bar.route();
       this.feed.want(this.#pinned ? this.route.run : "");
       if (this.route.page === "runs") this.feed.refresh();
@@ -6041,9 +6220,10 @@
       this.bar.update();
       show(this.range.element, span !== null && !withoutRun);
       if (this.view && !withoutRun) this.range.update(this.view, this.#wholeOf(this.view));
-      setText(this.notice, span || withoutRun ? "" : this.#missing());
+      setText(this.notice, span || withoutRun ? "" : missingText(feed));
       show(this.notice, !span && !withoutRun);
-      const page = [route.page, route.item, withoutRun ? "" : model?.runId].join("\0");
+      const pinned = this.pin.view ? this.pin.id : "";
+      const page = [route.page, route.item, ...withoutRun ? [] : [model?.runId, pinned]].join("\0");
       this.#turn(span || withoutRun ? page : "", model && span && !withoutRun ? model.series.size : 0);
       setText(this.heading, this.#page?.title ?? "Market Spread");
       document.title = `${this.heading.textContent}${model ? ` – ${model.title}` : ""}`;
@@ -6104,12 +6284,6 @@
     #wholeOf(view) {
       if (view.range.whole && !this.route.widthMs) return view;
       return new View(view.history, { ...view.span, whole: true }, view.span);
-    }
-    #missing() {
-      const { failure, loading, model } = this.feed;
-      if (failure) return `${failure[0].toUpperCase()}${failure.slice(1)}.`;
-      if (model) return "The run has begun; nothing was pushed yet.";
-      return loading ? "Loading the run…" : "No run yet. A run shows up here as soon as it pushes its first figures.";
     }
     /** @param {string} text */
     #say(text) {

@@ -1188,23 +1188,33 @@
     }));
   }
 
+  // src/chartfacts.js
+  function signedPercent(value, digits) {
+    const text = digits === void 0 ? `${Number((100 * value).toFixed(4))}` : (100 * value).toFixed(digits);
+    return `${value > 0 && Number(text) > 0 ? "+" : ""}${text.replace("-", "−")}%`;
+  }
+
   // src/parts/figures.js
   function keyFigures(names) {
     const parts = names.map((name) => ({
       name: h("dt", {}, name),
       value: h("b"),
       unit: h("span.unit"),
-      sub: h("span.sub")
+      sub: h("span.sub"),
+      delta: h("span.delta")
     }));
-    const groups = parts.map(({ name, value, unit, sub }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub)));
+    const groups = parts.map(
+      ({ name, value, unit, sub, delta }) => h("div", {}, name, h("dd", {}, value, " ", unit, sub, delta))
+    );
     return {
       element: h("dl.figures", {}, groups),
-      set: (values) => values.forEach((figure, at) => {
+      set: (values, pinned = []) => values.forEach((figure, at) => {
         show(groups[at], figure !== null);
         const { value, unit = "", sub = "", small = false } = figure ?? { value: "" };
         setText(parts[at].value, value);
         setText(parts[at].unit, unit);
         setText(parts[at].sub, sub);
+        setText(parts[at].delta, deltaText(pinned[at]?.number, figure?.number));
         groups[at].classList.toggle("small", small);
       })
     };
@@ -1212,6 +1222,10 @@
   function apart(text) {
     const [value, unit = ""] = text.split(" ");
     return { value, unit };
+  }
+  function deltaText(pinned, number) {
+    if (pinned == null || number == null || pinned === 0 && number !== 0) return "";
+    return `${signedPercent(pinned === 0 ? 0 : number / pinned - 1, 1)} vs pinned`;
   }
 
   // src/parts/latencies.js
@@ -1257,7 +1271,9 @@
   }
   function percentileFigure(hist, percent, sub, clustersMin) {
     const text = shownOr(hist, percent);
-    if (supports(hist, percent) || hist.count === 0) return { ...apart(text), sub };
+    if (supports(hist, percent) || hist.count === 0) {
+      return { ...apart(text), sub, number: hist.count === 0 ? null : percentile(hist, percent) };
+    }
     const needed = clustersOf(hist, percent) === void 0 ? `n < ${whole(1e3 / (100 - percent))}` : `${clustersMin} needed`;
     return { value: text, sub: needed, small: true };
   }
@@ -1270,7 +1286,7 @@
       const [value, text] = [ns[percentName(percent)], rows[1][at + 1]];
       if (value === null) return { value: count > 0 ? TOO_SMALL : NONE, small: count > 0 };
       if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
-      return { ...apart(latency(value / 1e3)), sub: at === 0 ? "result" : "" };
+      return { ...apart(latency(value / 1e3)), sub: at === 0 ? "result" : "", number: value / 1e3 };
     });
     return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
   }
@@ -1279,10 +1295,10 @@
     if (!boundaries || ns === null) return null;
     const text = rows.find(([title]) => title.trim().startsWith("between"))?.[rows[0].indexOf("p99")] ?? "";
     if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
-    return { ...apart(latency(ns / 1e3)), sub: "result" };
+    return { ...apart(latency(ns / 1e3)), sub: "result", number: ns / 1e3 };
   }
   function maxFigure(us, count) {
-    return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}` };
+    return { ...apart(latency(us)), sub: `of ${counted(count, "sample")}`, number: us };
   }
   function shown(hist, percent, unit) {
     return supports(hist, percent) ? inUnit(percentile(hist, percent), unit) : missing(hist, percent);

@@ -60,6 +60,10 @@ KUBECONFORM = Program("kubeconform", "v0.8.0", "kubeconform", "github.com/yannh/
 # EKS's own, which makes the kubelet's configuration of what user data says; it has no releases, so a commit is named.
 NODEADM = Program("nodeadm", "89ce6578d960", "nodeadm", "github.com/awslabs/amazon-eks-ami/nodeadm/cmd/nodeadm")
 REGISTRY = Program("registry", "v0.22.1", "registry", "github.com/google/go-containerregistry/cmd/registry")
+# Of Prometheus; one test of the night starts it, and no other builds it.
+OPERATOR = Program(
+    "operator", "v0.93.1", "prometheus-operator", "github.com/prometheus-operator/prometheus-operator/cmd/operator"
+)
 PAUSE = Program("pause", "1", "", str(PAUSE_SOURCE))
 
 CLUSTER = (KUBECTL, KUBELET, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, PROXY, COREDNS, PAUSE)

@@ -693,6 +693,17 @@ def test_a_stall_in_which_the_alerts_lay_at_the_broker_is_the_receivers(
     assert "the receiver stood still for 4.0 s" in result.reasons[0] or verdict is Verdict.FAILED
 
 
+def test_what_lay_at_the_broker_by_a_planned_fault_of_the_receiver_excuses_no_stall_of_the_job(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    observed.alerts, observed.faults = standing_still(alerts, 4.0), (carried_out("kill", "receiver", 1.0, 1.0),)
+    observed.received.fetch_histogram = histogram(*(observed.alerts.received_us - alerts.received_us))
+
+    result = result_of(with_faults(plan), observed, "a-run")
+
+    assert (result.verdict, result.decisive[0]) == (Verdict.FAILED, "stalled"), result.reasons
+
+
 def test_one_partition_of_the_input_that_stands_still_alone_fails_the_run(plan: RunPlan, observed: Observed) -> None:
     parted = dataclasses.replace(plan, workload=plan.workload.changed(market={"partitions": 2}))
     alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))

@@ -85,7 +85,8 @@ def causes_of_run(
     """The causes of a run by all events that are known of it; None if none of its latencies is judged."""
     alerts, restarts = latencies.alerts, replays_of(plan, observed)
     times = [(it.component.partition("-")[0], f"{it.component} silent", it) for it in observed.silences]
-    times += [("restart", "restart of the job", Silence("job", *ends)) for ends in restarts if restarts != WHOLE_RUN]
+    again = [Silence("job", *ends) for ends in restarts if restarts != WHOLE_RUN]
+    times += [("restart", "restart of the job", it) for it in again if not survived.excuses(it)]
     events = [Event(kind, it.begin_us / 1000, it.duration_us / 1000, text) for kind, text, it in times]
     events += [
         Event("boundary", each.begin_us / 1000, each.gap_us / 1000, f"boundary of batch {each.batch_id}")

@@ -293,6 +293,8 @@ def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:
     was_late = (waited.sent_us - waited.intended_us).sum() >= _EXPLAINED_SHARE_MIN * waits_us.sum()
     if was_late and as_many(rig.sent.send_lag_histogram):
         return replace(stall, component="sender")
+    if any(it.fault.target == "receiver" for it in rig.faults):  # what lay at the broker then lay there by plan
+        return None
     return replace(stall, component="receiver") if as_many(rig.received.fetch_histogram) else None
 
 

@@ -16,7 +16,7 @@ PRODUCT = images.product_images()
 MB = 1_000_000
 SERVICE_SIZE_MAX_MB = 160
 # Spark with its JRE and jars; the run controller with pyarrow, scipy and the Kubernetes client.
-SIZE_MAX_MB = {"spark": 900, "run-controller": 500}
+SIZE_MAX_MB = {"spark": 920, "run-controller": 500}
 
 # What a service needs to be told to serve; the broker is asked only when a run starts.
 SERVICES = {

@@ -132,10 +132,11 @@ def test_lost_orders_are_counted_also_those_that_came_before_the_fault() -> None
     assert holds(found, FaultKeys(recovers_within_s=3, loses=3), missing=3) == {"recovered": True, "loses": True}
 
 
-def test_orders_that_are_answered_again_are_counted() -> None:
+@pytest.mark.parametrize("at_s", [22, 26])  # also when all others are as before already
+def test_orders_that_are_answered_again_are_counted(at_s: int) -> None:
     once = output((20, 22))
     again = once[3_900:4_000]
-    received_us = np.concatenate([once.received_us, np.full(100, BEGIN_US + 22_000_000)])
+    received_us = np.concatenate([once.received_us, np.full(100, BEGIN_US + at_s * 1_000_000)])
     order_id, due_us = (
         np.concatenate([getattr(of, name) for of in (once, again)]) for name in ("order_id", "intended_us")
     )

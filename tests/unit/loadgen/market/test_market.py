@@ -13,7 +13,7 @@ from market_spread.common.load.source import Block, MessageStream
 from market_spread.common.wire.codec import Decoded, decode
 from market_spread.common.wire.layout import NBBO, ORDER
 from market_spread.controller.plan.plan import plan_of_workload
-from market_spread.controller.plan.reading import Overrides, read_workload
+from market_spread.controller.plan.reading import Overrides, overridden, read_workload
 from market_spread.loadgen.market.draws import CHUNK_MESSAGES, Drawing
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET, MarketParameters, Phase
@@ -406,7 +406,7 @@ def met_as_shipped(request: pytest.FixtureRequest) -> Met:
     """What a shipped workload offers at first: 1.2 million messages, or a minute."""
     shipped = read_workload(request.param)
     seconds = min(60.0, 1_200_000 / shipped.load.highest_per_s)
-    plan = plan_of_workload(read_workload(request.param, Overrides(duration_s=seconds)))
+    plan = plan_of_workload(overridden(shipped.changed(faults=None), Overrides(duration_s=seconds)))
     initial, measured = plan.initial.open(START_NS - 10**10), plan.measured.open(START_NS)
     assert isinstance(initial, Market)
     assert isinstance(measured, Market)

@@ -28,7 +28,8 @@ class FaultFigures:
     later than that. recovered_s: from its end to the first answer, within twice that, to an order that was due after
     it. normal_s: from its end to the begin of ten seconds whose p99 is within 1.5 times that, before the next fault.
     silence_s: the longest time without an answer until it has recovered. Of the orders that it met until all was
-    normal: how many there were, were later than twice the p99 before, had no answer, had another one.
+    normal: how many there were, were later than twice the p99 before, had no answer. doubled: second answers that came
+    before the next fault.
     """
 
     text: str
@@ -129,7 +130,7 @@ def survival(
         of = event.fault.text, event.fault.at_s, (began_us - begin_us) / 1e6, (ended_us - begin_us) / 1e6
         known = p99_us / 1e6 if is_known else None, seconds(known_us, began_us)
         back = seconds(recovered_us if is_known else _NEVER_US, ended_us), seconds(normal_us, ended_us)
-        doubled = int(((again_us >= began_us) & (again_us < until_us)).sum())
+        doubled = int(((again_us >= began_us) & (again_us < (next_us if after else _NEVER_US))).sum())
         counts = int(met.sum()) + lost, int((met & ~in_time).sum()), lost, doubled
         figures.append(FaultFigures(*of, *known, *back, float(silence_us) / 1e6, *counts))
         recovering, disturbed = [*recovering, (began_us, recovered_us)], [*disturbed, (began_us, until_us)]

@@ -232,7 +232,8 @@ def test_every_recording_rule_has_data(watched: Watched) -> None:
     assert [name for name in recorded if not watched.query(name, at=watched.at)] == []
 
 
-@pytest.mark.parametrize("name", alerts())
+# Those on the host tuner are about hosts of a cluster: promtool has tests of them.
+@pytest.mark.parametrize("name", [name for name in alerts() if not name.startswith("MarketSpreadHost")])
 def test_every_alert_is_about_something_that_is_there(name: str, watched: Watched) -> None:
     metrics = metrics_in(alerts()[name]["expr"]) - NEVER
 

@@ -127,7 +127,7 @@ def test_bills_of_materials_are_valid_and_the_same_each_time(tmp_path: Path) -> 
     ended = subprocess.run([python, "-c", VALIDATE, *first], capture_output=True, text=True, check=False)
 
     assert ended.returncode == 0, ended.stderr
-    assert len(first) == len(sbom.images()) + len(sbom.distributions()) == 15
+    assert len(first) == len(sbom.images()) + len(sbom.distributions()) == 16
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
     broken = json.loads(first[0].read_text())
     broken["components"][0]["type"] = "jar"

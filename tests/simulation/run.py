@@ -432,7 +432,7 @@ def simulated(seed: int, faults: tuple[Fault, ...], wrong: Wrong) -> Iterator[Si
         world = it.world
         threads, pool = threads_of(world), partial(Pool, world)
 
-        def stub(address: str) -> Stub:
+        def stub(address: str, _identity: object = None) -> Stub:
             return Stub(it.network, address)
 
         replaced: list[tuple[Any, str, Any]] = [

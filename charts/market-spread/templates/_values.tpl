@@ -243,7 +243,7 @@
 - {{ printf "run.workload=%q is no workload, a mapping with a name; give it the contents of a file: --set-file run.workload=loadgen/workloads/quick.yaml" (trunc 60 $text) | quote }}
 {{- else }}
 {{- range keys $workload | sortAlpha }}
-{{- if not (has . (list "name" "purpose" "seed" "load" "market" "decisions" "frames" "job" "warm_up" "limits" "slo" "void" "preflight" "machine")) }}
+{{- if not (has . (list "name" "purpose" "seed" "load" "market" "decisions" "frames" "job" "warm_up" "limits" "slo" "void" "preflight" "machine" "faults")) }}
 - {{ printf "run.workload has %s, which no workload has; correct it (docs/workloads.md has all keys)" . | quote }}
 {{- end }}
 {{- end }}

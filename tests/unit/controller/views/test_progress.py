@@ -191,6 +191,13 @@ def test_table_has_the_figures(result: Result, figures: str) -> None:
     assert figures in shown_table(result)
 
 
+def test_table_says_why_more_alerts_may_come_than_are_expected(result: Result) -> None:
+    raced = replace(result, alerts_received=12_100, alerts_expected=12_009, alerts_undecided=516)
+
+    assert "5 wrong; 516 orders may have one or none" in shown_table(raced)
+    assert "may have" not in shown_table(replace(result, alerts_undecided=0))
+
+
 def test_a_system_of_another_kind_has_outputs_and_nothing_of_the_market(result: Result, clock: ManualClock) -> None:
     shown = shown_table(replace(result, settings={"source": "system"}, orders_sent=0))
     lines = lines_of(clock, lambda show: show(replace(progress(second=3), words=WORDS["system"])))

@@ -171,10 +171,11 @@ def alerts_text(result: Result) -> str:
     received = f"{result.alerts_received:,} received{belated}"
     if result.alerts_expected is None:
         return f"{received}; not judged"
+    undecided = f"; {result.alerts_undecided:,} orders may have one or none" if result.alerts_undecided else ""
     return (
         f"{received}, {result.alerts_expected:,} expected, {result.alerts_missing:,} missing, "
         f"{result.alerts_unexpected:,} unexpected, {result.alerts_duplicated:,} duplicated, "
-        f"{result.alerts_wrong:,} wrong"
+        f"{result.alerts_wrong:,} wrong{undecided}"
     )
 
 

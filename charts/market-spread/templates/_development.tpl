@@ -7,10 +7,8 @@ initContainers:
   - name: copy
     image: {{ .image }}
     imagePullPolicy: {{ .root.Values.images.pullPolicy }}
-    command:
-      - python3
-      - -c
-      - import shutil; shutil.copytree("/opt/market-spread/ours", "/opt/market-spread/sync", dirs_exist_ok=True)
+    # Not by shutil.copytree: it would set the times of the volume's folder, which is root's.
+    command: [cp, -r, /opt/market-spread/ours/., /opt/market-spread/sync]
     {{- include "market-spread.resources" .resources | nindent 4 }}
     {{- include "market-spread.containerSecurity" dict | nindent 4 }}
     volumeMounts:

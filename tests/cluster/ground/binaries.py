@@ -64,6 +64,14 @@ REGISTRY = Program("registry", "v0.22.1", "registry", "github.com/google/go-cont
 OPERATOR = Program(
     "operator", "v0.93.1", "prometheus-operator", "github.com/prometheus-operator/prometheus-operator/cmd/operator"
 )
+# As OPERATOR: what Skaffold's go.mod replaces is in ours, since it counts only there.
+SKAFFOLD = Program(
+    "skaffold",
+    "v2.16.1",
+    "skaffold",
+    "github.com/GoogleContainerTools/skaffold/v2/cmd/skaffold",
+    "-X=github.com/GoogleContainerTools/skaffold/v2/pkg/skaffold/version.version=v2.16.1",
+)
 PAUSE = Program("pause", "1", "", str(PAUSE_SOURCE))
 
 CLUSTER = (KUBECTL, KUBELET, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, PROXY, COREDNS, PAUSE)

@@ -57,10 +57,14 @@ class Containerd:
         """Wait until it serves."""
         self._processes.wait_until(self._name, self._answers, within_s=_START_S)
 
-    def load(self, archive: Path) -> None:
-        """Take the image of an archive in."""
+    def load(self, archive: Path, *names: str) -> None:
+        """Take the image of an archive in, under further names, too."""
         # Inside of the node, since unpacking mounts.
-        run([*self._namespaces.inside(self._node), *self._ctr(), "images", "import", archive], timeout_s=_IMPORT_S)
+        imported = run(
+            [*self._namespaces.inside(self._node), *self._ctr(), "images", "import", archive], timeout_s=_IMPORT_S
+        )
+        for name in names:
+            run([*self._ctr(), "images", "tag", "--force", imported.split()[1], name])
 
     def images(self) -> list[str]:
         """The names of its images."""

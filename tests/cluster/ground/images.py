@@ -72,7 +72,7 @@ def ensure(image: Image) -> Path:
     archive = image.archive
     if archive.exists():
         return archive
-    _require_in_store(image.built_on)
+    require_in_store(image.built_on)
     # One at a time, since builds share the builder's tags.
     with binaries.alone("images"):
         if not archive.exists():
@@ -188,7 +188,7 @@ def _buildah_build(image: Image, dockerfile: Path, context: Path, *options: str)
     )
 
 
-def _require_in_store(image: Image | None) -> None:
+def require_in_store(image: Image | None) -> None:
     """Have the image that others are built on where builds find it."""
     if image is None:
         return

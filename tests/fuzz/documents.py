@@ -126,7 +126,7 @@ def _documents(scratch: Path) -> list[Target]:
         started=datetime(2026, 11, 21, tzinfo=UTC), sent=SenderStatusResponse(messages_sent=5),
         received=ReceiverStatusResponse(alerts=3), job=JobStatusResponse(messages_committed=7), drained=True,
     )  # fmt: skip
-    observation.write(folder, observed, {"target": "local"})
+    observation.write(folder, observed)
     Place("session", 1, "a").write(folder.path)
     parts: dict[str, dict[str, Any]] = {
         "cpu": {"model": "x"},

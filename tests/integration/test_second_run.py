@@ -1,9 +1,9 @@
 """A second run on processes that have carried out one: behind what is there, in real Kafka and Spark."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -51,9 +51,6 @@ class Standing:
 
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         return None
-
-    def evidence(self) -> Mapping[str, Any]:
-        return {}
 
     def stop_all_but_aggregator(self) -> None: ...
 

@@ -13,8 +13,8 @@ from market_spread.common.wire.layout import ALERT
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.latency import stages_us
 from market_spread.controller.analysis.result import latency_rows
-from market_spread.controller.cli.checking import verdict_of
 from market_spread.controller.clients.services import RoundTrip
+from market_spread.controller.views.output import verdict_of
 from market_spread.loadgen.columns import Alerts
 from market_spread.receiver.receiving import Receiving
 from market_spread.receiver.tally import RunPhase

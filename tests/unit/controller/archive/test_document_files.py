@@ -130,7 +130,7 @@ def test_an_observation_is_read_back(tmp_path: Path) -> None:
     )
     folder = RunFolder(tmp_path)
 
-    observation.write(folder, observed, {"target": "local"})
+    observation.write(folder, observed)
     read = observation.read(folder)
 
     assert (read.sent, read.job, read.starts_unix_ns) == (observed.sent, observed.job, observed.starts_unix_ns)
@@ -140,7 +140,6 @@ def test_an_observation_is_read_back(tmp_path: Path) -> None:
     assert str(read.error) == "the broker ended"
     assert read.alerts is not None
     assert len(read.alerts) == 0
-    assert json.loads(folder.evidence.read_text())["environment"] == {"target": "local"}
 
 
 def test_an_observation_that_is_damaged_is_one_sentence(tmp_path: Path) -> None:
@@ -241,7 +240,7 @@ def test_looks_and_round_trips_are_read_back_and_may_be_absent(tmp_path: Path) -
     folder = RunFolder(tmp_path)
     looks = (CpuReading(1, 2, 3, 4, None, 6, 1), CpuReading(2, 3, 4, 5, 6, None))
     trips = {"before": {"sender": RoundTrip(1, 2, 3)}, "after": {}}
-    observation.write(folder, Observed(datetime(2026, 11, 21, tzinfo=UTC), looks=looks, round_trips=trips), {})
+    observation.write(folder, Observed(datetime(2026, 11, 21, tzinfo=UTC), looks=looks, round_trips=trips))
 
     read = observation.read(folder)
 

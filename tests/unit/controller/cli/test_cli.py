@@ -20,11 +20,11 @@ from market_spread.controller.cli.authoring import SYSTEMS
 from market_spread.controller.cli.main import SECTIONS, main
 from market_spread.controller.deploy.local.command import Process
 from market_spread.controller.exits import Commands, say
+from market_spread.controller.plan.plan import plan_of_files
 from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.controller.session import execute as running
-from market_spread.controller.session.replay import plan_of_files
 from market_spread.controller.session.subprocess import RunProcess
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN
 from tests.support.paths import QUICK, ROOT

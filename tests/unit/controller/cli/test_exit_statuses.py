@@ -15,8 +15,8 @@ from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.cli.main import main
 from market_spread.controller.deploy.local.command import Process, ProcessStatus
 from tests.support.paths import QUICK, ROOT
-from tests.unit.controller.cli.test_checking import GOOD, UNCHECKED
 from tests.unit.controller.compare.run_fixtures import judged, write_run
+from tests.unit.controller.views.test_checking import GOOD, UNCHECKED
 
 DOCS = ROOT / "docs"
 FAST_MS, SLOW_MS = 20.0, 30.0
@@ -64,7 +64,13 @@ def of_run(carry_out: Callable[..., Any]) -> Scenario:
 
 def of_replay(carry_out: Callable[..., Any]) -> Scenario:
     words = ("replay", "--nbbo", "a", "--orders", "b")
-    return lambda shell: shell.when("controller.session.replay.replay", carry_out)(*words)
+    planned = returning(SimpleNamespace())
+
+    def replay(shell: Shell) -> int:
+        shell.when("controller.plan.plan.plan_of_files", planned)
+        return shell.when("controller.session.execute.carry_out", carry_out)(*words)
+
+    return replay
 
 
 def verdict(which: Verdict) -> Callable[..., Any]:

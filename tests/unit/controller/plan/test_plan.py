@@ -14,11 +14,11 @@ from market_spread.controller.plan.plan import (
     PlannedLoad,
     RunPlan,
     orders_of,
+    plan_of_files,
     plan_of_workload,
     quotes_of,
 )
 from market_spread.controller.plan.reading import Overrides, read_workload
-from market_spread.controller.session.replay import plan_of_files
 from market_spread.loadgen.columns import Quotes
 from tests.support.buckets import bucket_of
 from tests.support.paths import QUICK

@@ -82,9 +82,6 @@ class Story:
             def how_to_watch(self, folder: Path, addresses: Addresses) -> str:
                 return f"to watch {addresses.aggregator}: look into {folder.name}"
 
-            def evidence(self) -> dict[str, Any]:
-                return {}
-
             is_new = True
 
             def host(self) -> None:

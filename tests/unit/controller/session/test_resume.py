@@ -46,7 +46,7 @@ def test_a_run_that_is_judged_from_disk_has_its_verdict_in_log_page_and_report(t
     name, said = a_run(tmp_path, step="judging", can_be_judged=True), StringIO()
     folder, plan, _ = interrupted_run(tmp_path, name)
     broken = Observed(started=datetime(2026, 1, 1, tzinfo=UTC), error=RunVoidError("the broker ended"))
-    observation.write(folder, broken, {})
+    observation.write(folder, broken)
 
     result = judge_again(folder, plan, clock=SystemClock(), console=Console(file=said, width=200))
 
@@ -61,7 +61,7 @@ def test_a_run_that_is_judged_from_disk_has_its_verdict_in_log_page_and_report(t
 def test_a_run_of_other_messages_than_this_version_draws_is_not_judged(tmp_path: Path) -> None:
     name = a_run(tmp_path, step="judging", can_be_judged=True)
     folder, plan, _ = interrupted_run(tmp_path, name)
-    observation.write(folder, Observed(started=datetime(2026, 1, 1, tzinfo=UTC)), {})
+    observation.write(folder, Observed(started=datetime(2026, 1, 1, tzinfo=UTC)))
     data = {**data_section(plan), "measured.sha256": "0" * 64}
     Manifest({"code": {"git_commit": "1a83ca6"}, "data": data}).write(folder.manifest)
 

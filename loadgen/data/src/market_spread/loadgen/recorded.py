@@ -95,8 +95,7 @@ class Times(Profile):
         return len(self.all_ns)
 
     def _offsets_ns(self, numbers: Int64s) -> Int64s:
-        offsets_ns: Int64s = self.all_ns[numbers]
-        return offsets_ns
+        return self.all_ns[numbers]
 
 
 def by_time(inputs: tuple[InputKeys, ...], seed: int) -> Iterator[tuple[InputKeys, int, Message]]:

@@ -314,24 +314,16 @@ def test_cpu_that_cannot_be_told_is_none(rig: Rig) -> None:
     assert rig.release.stolen_cpu_s() is None
 
 
-def test_evidence_says_where_pods_were_and_of_which_images(rig: Rig) -> None:
+def test_the_manifest_says_which_pods_had_cpus_of_their_own(rig: Rig) -> None:
     rig.cluster.change("executor", qos="Guaranteed", cpu_request="1", environment={"EXCLUSIVE_CPUS": "1"})
-    rig.release.start()
 
-    evidence = rig.release.evidence()
+    sections = rig.release.sections(rig.release.start())
 
-    executor = next(entry for entry in evidence["pods"] if entry["component"] == "executor")
-    assert executor == {
-        "pod": "ms-executor-0",
-        "component": "executor",
-        "node": "node1",
-        "image": "localhost/market-spread/executor@sha256:0",
-        "qos": "Guaranteed",
-        "cpu_request": "1",
-        "exclusive_cpus": "1",
-        "restarts": 0,
-    }
-    assert (evidence["target"], evidence["release"], evidence["namespace"]) == ("kubernetes", "ms", "spread")
+    assert sections["images"]["executor"] == "localhost/market-spread/executor@sha256:0"
+    assert sections["nodes"]["ms-executor-0"] == "node1"
+    assert sections["limits"]["ms-executor-0"] == "Guaranteed, cpu 1"
+    assert (sections["exclusive_cpus"]["ms-executor-0"], sections["exclusive_cpus"]["ms-job-0"]) == ("1", None)
+    assert sections["release"] == {"name": "ms", "namespace": "spread"}
 
 
 def test_logs_of_all_pods_are_written(rig: Rig, tmp_path: Path) -> None:

@@ -249,8 +249,7 @@ def _gaps(
 def _least_from_here_on(times_us: Int64s, of: Int64s) -> Int64s:
     """Of each time and those after it in its group, the earliest; groups ascend."""
     numbers = _numbered(times_us, of, base_us := int(times_us.min()))
-    least: Int64s = np.minimum.accumulate(numbers[::-1])[::-1] - of * _RUN_US_MAX + base_us
-    return least
+    return np.minimum.accumulate(numbers[::-1])[::-1] - of * _RUN_US_MAX + base_us
 
 
 def _passed_us(alerts: Alerts, within: Int64s, order: Int64s, due_us: Int64s) -> Int64s:
@@ -267,8 +266,7 @@ def _passed_us(alerts: Alerts, within: Int64s, order: Int64s, due_us: Int64s) ->
 
 def _numbered(times_us: Int64s, of: Int64s, base_us: int) -> Int64s:
     """Numbers that go up by group, and within one by time; times beyond any run from the base on are its end."""
-    numbers: Int64s = np.minimum(times_us - base_us, _RUN_US_MAX - 1) + of * _RUN_US_MAX
-    return numbers
+    return np.minimum(times_us - base_us, _RUN_US_MAX - 1) + of * _RUN_US_MAX
 
 
 def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:

@@ -1,7 +1,6 @@
 """What a run has brought to light, on disk: enough to judge it again without any of its processes."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, get_type_hints
@@ -28,14 +27,13 @@ _UNREADABLE = (OSError, ValueError, TypeError, KeyError, ParseError)
 _ERRORS = {kind.__name__: kind for kind in (DeadlineError, RunFailedError, RunVoidError, MarketSpreadError)}
 
 
-def write(folder: RunFolder, observed: Observed, environment: Mapping[str, Any]) -> None:
-    """The ledgers, the last words of every process, and what is known of the place. OSError if that fails."""
+def write(folder: RunFolder, observed: Observed) -> None:
+    """The ledgers, and the last words of every process. OSError if that fails."""
     write_whole(folder.ledger, observed.ledger)
     if observed.decisions_ledger:
         write_whole(folder.decisions_ledger, observed.decisions_ledger)
-    document: dict[str, Any] = {"version": _VERSION, "environment": environment}
+    document: dict[str, Any] = {"version": _VERSION, "started": observed.started.isoformat()}
     document |= {name: MessageToDict(getattr(observed, field)) for name, field in _STATUSES.items()}
-    document["started"] = observed.started.isoformat()
     document |= {name: getattr(observed, name) for name in (*_VALUES, *_NEWER)}
     if observed.error is not None:
         kind = next(name for name, kind in _ERRORS.items() if isinstance(observed.error, kind))

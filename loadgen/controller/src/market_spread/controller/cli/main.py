@@ -210,9 +210,10 @@ def replay(nbbo: Path, orders: Path, rate: int, runs_folder: Path, as_json: bool
     All quotes come first, and when these are committed all orders. Messages are sent unchanged except for their
     intended send times. examples/wallaroo makes such files of the reference's recorded ones.
     """
-    from market_spread.controller.session.replay import replay as carry_out_replay
+    from market_spread.controller.plan.plan import plan_of_files
+    from market_spread.controller.session.execute import carry_out
 
-    result = carry_out_replay(nbbo=nbbo, orders=orders, rate_per_s=rate, runs_folder=runs_folder, as_json=as_json)
+    result = carry_out(plan_of_files(nbbo, orders, rate_per_s=rate), runs_folder=runs_folder, as_json=as_json)
     sys.exit(result.verdict.exit_status)
 
 
@@ -264,19 +265,16 @@ def check(nbbo: Path, orders: Path, alerts: Path, without_warm_up: bool, allow_d
 
     Exit status: 0 all correct, 1 some missing, unexpected, wrong or duplicated, 3 the input allows no judgement.
     """
-    from market_spread.controller.cli.checking import judgement_table, verdict_of
-    from market_spread.controller.views.output import print_result
+    from market_spread.controller.views.output import judgement_page, put_out, verdict_of
     from market_spread.loadgen.oracle.oracle import check_files
 
     judgement = check_files(
         nbbo, orders, alerts, warm_up_judged=not without_warm_up, duplicates_allowed=allow_duplicates
     )
-    if as_json:
-        verdict = {"verdict": verdict_of(judgement).value, "void_reason": judgement.void_reason}
-        click.echo(json.dumps(verdict | asdict(judgement), indent=2))
-    else:
-        print_result(judgement_table(judgement))
-    sys.exit(verdict_of(judgement).exit_status)
+    verdict = verdict_of(judgement)
+    document = {"verdict": verdict.value, "void_reason": judgement.void_reason, **asdict(judgement)}
+    put_out(judgement_page(judgement), lambda: json.dumps(document, indent=2) + "\n", as_json=as_json)
+    sys.exit(verdict.exit_status)
 
 
 @main.command(epilog="Example: market-spread describe word_count")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from market_spread.common.job_contract import REAL_TIME, slots_needed
 from market_spread.controller.clients.services import Addresses
@@ -63,9 +63,6 @@ class Environment(Protocol):
 
     def sections(self, addresses: Addresses) -> Mapping[str, Section]:
         """What the run's manifest says of the place: settings as they are in effect, jars or images."""
-
-    def evidence(self) -> Mapping[str, Any]:
-        """What is known of the place, for the run's document: JSON."""
 
     def how_to_watch(self, folder: Path, addresses: Addresses) -> str | None:
         """A hint on how to monitor the run, or None; may write into the run's folder."""

@@ -139,7 +139,7 @@ class Capture:
 
     def _keep(self, observed: Observed) -> None:
         observed.checks = self.checks
-        observation.write(self.folder, observed, self._environment.evidence())
+        observation.write(self.folder, observed)
 
 
 def finish(folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State) -> Result:

@@ -16,7 +16,9 @@ from rich.text import Text
 
 from market_spread.common.documents import write_whole
 from market_spread.common.errors import usage_errors
+from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.result import Result
+from market_spread.loadgen.oracle.oracle import Judgement
 from market_spread.metrics_aggregator.http.run_json import as_json as escaped_json
 from market_spread.metrics_aggregator.page import report_file
 
@@ -191,3 +193,31 @@ def junit_of_run(result: Result) -> str:
         for each in verdict["evidence"]
     ]
     return junit_xml(f"market-spread.{result.workload}", cases, seconds=result.duration_s)
+
+
+def verdict_of(judgement: Judgement) -> Verdict:
+    """Failed if the alerts have a fault, which is certain; else void if the input allows no judgement."""
+    if judgement.faulty:
+        return Verdict.FAILED
+    return Verdict.PASSED if judgement.void_reason is None else Verdict.VOID
+
+
+def judgement_page(judgement: Judgement) -> Page:
+    """The oracle's judgement: the verdict, its counts, and the first faults of each kind."""
+    counts = (
+        ("orders", "", judgement.orders),
+        ("alerts expected", "orders that are certainly rejected", judgement.expected),
+        ("alerts received", "orders with an alert", judgement.received),
+        ("missing", "expected, but without an alert", judgement.missing),
+        ("unexpected", "alerts for accepted or unknown orders", judgement.unexpected),
+        ("wrong", "alerts that contradict the input", judgement.wrong),
+        ("duplicated", "alerts after the first of their order", judgement.duplicated),
+        ("replayed", "the same, where duplicates are allowed", judgement.replayed),
+        ("disagreeing", "duplicates that name another quote than the first", judgement.disagreeing),
+        ("stale", "on older quotes than nearby delays allow; a fault above 1% of the alerts", judgement.stale),
+        ("undecided", f"orders that cannot be decided (delay bound {judgement.delay_us:,} us)", judgement.undecided),
+    )
+    rows = tuple((name, meaning, f"{count:,}") for name, meaning, count in counts)
+    faults = tuple(f"{kind}: {sentence}" for kind, found in judgement.sentences.items() for sentence in found)
+    parts = (Table("", ("", "", "count"), rows, text_columns=2), Sentences(faults))
+    return Page(verdict_of(judgement).value, judgement.void_reason or "", parts)

@@ -36,8 +36,7 @@ class Delays:
 
     def at(self, intended_us: Int64s) -> Int64s:
         """The bound for orders of these intended times, and for the quotes that they can have overtaken."""
-        bounds: Int64s = self.bounds_us[np.searchsorted(self.moments_us, intended_us, "right") - 1]
-        return bounds
+        return self.bounds_us[np.searchsorted(self.moments_us, intended_us, "right") - 1]
 
     def at_worst(self) -> "Delays":
         """The largest of the bounds and a second more, at any time."""

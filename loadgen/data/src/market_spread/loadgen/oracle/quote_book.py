@@ -21,8 +21,7 @@ _NONE_YET = np.array([(-1, -1, True, False)], _LAST)
 def rejects(bid: Int64s, offer: Int64s) -> Bools:
     """Whether orders are rejected on these prices (1/10,000 dollar): 5 cents, or 5% of the mid, or wider."""
     spread = offer - bid
-    wide: Bools = (spread >= 500) | (40 * spread >= bid + offer)
-    return wide
+    return (spread >= 500) | (40 * spread >= bid + offer)
 
 
 def naming(symbols: Texts, sequences: Int64s) -> Int64s:
@@ -162,8 +161,7 @@ class ClosedBook:
 
     def may_reject(self, symbol_ids: Int64s, intended_us: Int64s) -> Bools:
         """False for orders that are accepted, whatever the delays in the system were."""
-        result: Bools = self._any_rejects[symbol_ids] | (intended_us <= self._first_us[symbol_ids])
-        return result
+        return self._any_rejects[symbol_ids] | (intended_us <= self._first_us[symbol_ids])
 
     def window(
         self, symbol_ids: Int64s, intended_us: Int64s, bound_us: Int64s, *, received_us: Int64s | None = None

@@ -162,8 +162,7 @@ def bucket_indices(values_us: Int64s) -> Int64s:
     # A double's exponent is the bit length, and exact here; the bits below _LINEAR keep small values in bucket row 0.
     exponents = (values_us | (_LINEAR - 1)).astype(np.float64).view(np.int64) >> 52
     shifts = exponents - (1023 + _HALF_BITS)
-    indices: Int64s = (shifts << _HALF_BITS) + (values_us >> shifts)
-    return indices
+    return (shifts << _HALF_BITS) + (values_us >> shifts)
 
 
 def lowest_values(indices: npt.NDArray[np.integer]) -> Int64s:

@@ -113,8 +113,7 @@ class Steps(Profile):
         step = np.searchsorted(firsts, numbers, side="right") - 1
         rates_per_s = np.array([step.rate_per_s for step in self.steps], np.int64)
         begins_ns = np.array(self._begins_ns(), np.int64)
-        offsets_ns: Int64s = begins_ns[step] + _evenly_ns(numbers - firsts[step], rates_per_s[step])
-        return offsets_ns
+        return begins_ns[step] + _evenly_ns(numbers - firsts[step], rates_per_s[step])
 
     def _begins_ns(self) -> list[int]:
         return [0, *accumulate(step.duration_ns for step in self.steps)][:-1]
@@ -182,8 +181,7 @@ class Burst(Profile):
     def _offsets_ns(self, numbers: Int64s) -> Int64s:
         period = self._period()
         periods, rest = np.divmod(numbers, period.total())
-        offsets_ns: Int64s = periods * period.duration_ns + period._offsets_ns(rest)
-        return offsets_ns
+        return periods * period.duration_ns + period._offsets_ns(rest)
 
     def _period(self) -> Steps:
         base = Constant(self.base_per_s, self.period_s - self.burst_s)

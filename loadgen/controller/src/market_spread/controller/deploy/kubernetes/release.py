@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from market_spread.common.clock import Clock, SystemClock, polls
 from market_spread.common.config import from_environment
@@ -17,6 +16,7 @@ from market_spread.controller.deploy.kubernetes.api import Cluster, Forward, Pod
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.system import PIPELINE, SystemWorkload
 from market_spread.controller.plan.workload import JIT_AUTO, Workload
+from market_spread.controller.run_folder import Section
 
 GRPC_PORT = 50051
 HTTP_PORT = 8080
@@ -28,8 +28,6 @@ _POLL_NS = 2_000_000_000
 # Without these there is no run; the broker may be someone else's, and executors come and go.
 _NEEDED = ("sender", "receiver", "job", "metrics-aggregator")
 _WATCHED = ("sender", "receiver", "metrics-aggregator", "kafka")
-# What a run's document has of each pod.
-_TOLD = ("component", "node", "image", "qos", "cpu_request", "restarts")
 
 _log = logging.getLogger(__name__)
 
@@ -112,30 +110,15 @@ class Release(Environment):
     def executors_cpu_us(self) -> int | None:
         return self._cluster.cpu_us(self._pods_if_seen("executor"))
 
-    def evidence(self) -> Mapping[str, Any]:
-        """The pods as they were last seen, with their nodes, images, quality of service and CPUs asked for."""
-        return {
-            "target": "kubernetes",
-            "namespace": self._cluster.namespace,
-            "release": self._release,
-            "in_cluster": self._in_cluster,
-            "pods": [
-                {
-                    "pod": pod.name,
-                    **{name: getattr(pod, name) for name in _TOLD},
-                    "exclusive_cpus": pod.environment.get("EXCLUSIVE_CPUS"),
-                }
-                for pod in sorted(self._seen.values(), key=lambda pod: pod.name)
-            ],
-        }
-
-    def sections(self, addresses: Addresses) -> dict[str, Mapping[str, str | int | float | bool | None]]:
-        """What the manifest says of the place: images by component, the node of each pod, what pods ask for."""
+    def sections(self, addresses: Addresses) -> dict[str, Section]:
+        """What the manifest says of the place: the release, images by component, of each pod its node and limits."""
         pods = sorted(self._seen.values(), key=lambda pod: pod.name)
         return {
+            "release": {"name": self._release, "namespace": self._cluster.namespace},
             "images": {pod.component: pod.image for pod in pods},
             "nodes": {pod.name: pod.node for pod in pods},
             "limits": {pod.name: f"{pod.qos}, cpu {pod.cpu_request or 'not asked for'}" for pod in pods},
+            "exclusive_cpus": {pod.name: pod.environment.get("EXCLUSIVE_CPUS") for pod in pods},
         }
 
     def capture(self, logs: Path) -> None:

@@ -250,9 +250,6 @@ class LocalStack:
             "pinning": {name: format_cpus(cpus or ()) for name, cpus in affinities.items()},
         }
 
-    def evidence(self) -> Mapping[str, Any]:
-        return {"target": "local"}
-
     def restart_job(self, replica: int = 0) -> None:
         """End what is left of it, and start it from its checkpoint, at its port: who has asked it can ask it again."""
         self.children[_job_name(replica)].stop()

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from market_spread.common.config import to_environment
 from market_spread.common.errors import UsageError
@@ -78,9 +77,6 @@ class SystemStack(LocalStack):
 
     def sections(self, addresses: Addresses) -> Mapping[str, Section]:
         return {**super().sections(addresses), "system": {"kind": self.workload.system.kind}}
-
-    def evidence(self) -> Mapping[str, Any]:
-        return {"target": "local", "system": self.workload.system.kind}
 
     def _make_topics(self) -> None:
         self.broker.wait()

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from market_spread.controller.analysis.evidence import Verdict
-from market_spread.controller.cli.checking import judgement_table, verdict_of
+from market_spread.controller.views.output import judgement_page, terminal_view, verdict_of
 from market_spread.loadgen.oracle.oracle import Judgement
 
 GOOD = Judgement(
@@ -34,9 +34,9 @@ def test_without_a_fault_the_input_must_allow_a_judgement() -> None:
 def test_what_is_excused_is_told() -> None:
     text = StringIO()
 
-    Console(file=text, width=120).print(judgement_table(GOOD))
+    Console(file=text, width=120).print(terminal_view(judgement_page(GOOD)))
 
-    rows = [line.split()[:2] for line in text.getvalue().splitlines()]
-    assert rows[0] == ["PASSED"]
-    assert ["replayed", "7"] in rows
-    assert ["stale", "3"] in rows
+    lines = [line.split() for line in text.getvalue().splitlines() if line.strip()]
+    counts = {line[0]: line[-1] for line in lines}
+    assert lines[0] == ["PASSED"]
+    assert (counts["replayed"], counts["stale"]) == ("7", "3")

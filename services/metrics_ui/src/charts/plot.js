@@ -9,7 +9,7 @@ import { colour, onTheme } from "../theme.js";
 
 const SYNC_KEY = "time";
 /** Kinds of notes that are no moment to be marked. */
-const UNMARKED = ["verdict", "limits", "result"];
+const UNMARKED = ["verdict", "limits", "plan", "system", "result"];
 /**
  * Dashes of what is marked besides phases; a collection is a short line at the foot. They have no colours: lines have.
  * @type {Record<string, number[]>}

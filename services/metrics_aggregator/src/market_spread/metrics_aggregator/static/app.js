@@ -462,6 +462,7 @@
 
   // src/phases.js
   var MEASURING = /measur/;
+  var MEASURED = "measuring";
   function measuredPart(notes, range) {
     const phases = notes.filter(({ kind }) => kind === "phase");
     const at = phases.findIndex(({ name }) => MEASURING.test(name));
@@ -475,10 +476,33 @@
     const measuring = phases.find(({ name }) => MEASURING.test(name));
     return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
   }
+  function progressOf(notes, nowMs) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const phase = phases.at(-1);
+    if (!phase) return null;
+    const planned = notes.findLast(({ kind }) => kind === "plan")?.phases_ms ?? {};
+    const passedMs = 1e3 * Math.max(0, Math.floor((nowMs - phase.unix_ms) / 1e3));
+    const lastsMs = planned[phase.name] ?? 0;
+    const measuredMs = planned[MEASURED] ?? 0;
+    const isBefore = measuredMs > 0 && !phases.some(({ name }) => name === MEASURED);
+    const then = isBefore ? `; then ${duration(measuredMs)} are measured` : "";
+    const title = `${phase.name.slice(0, 1).toUpperCase()}${phase.name.slice(1)}`;
+    if (lastsMs === 0) {
+      return { title, text: `for ${elapsed(passedMs / 1e3)}${then}`, left: "", part: null };
+    }
+    const left = passedMs < lastsMs ? `${elapsed((lastsMs - passedMs) / 1e3)} left` : "about to end";
+    const at = elapsed(Math.min(passedMs, lastsMs) / 1e3);
+    return {
+      title,
+      text: `${at} of ${elapsed(lastsMs / 1e3)}, ${left}${then}`,
+      left,
+      part: Math.min(1, passedMs / lastsMs)
+    };
+  }
 
   // src/charts/plot.js
   var SYNC_KEY = "time";
-  var UNMARKED = ["verdict", "limits", "result"];
+  var UNMARKED = ["verdict", "limits", "plan", "system", "result"];
   var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
   var CLICK_MS = 250;
   var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
@@ -2616,12 +2640,12 @@
 
   // src/steps.js
   var PREFIX = "market_spread_";
-  var MEASURED = { phase: "measured" };
+  var MEASURED2 = { phase: "measured" };
   function metric(name, labels) {
     return labels === void 0 ? { name: PREFIX + name } : { name: PREFIX + name, labels };
   }
-  var END_TO_END = metric("receiver_end_to_end_seconds", MEASURED);
-  var SERVICE = metric("receiver_service_seconds", MEASURED);
+  var END_TO_END = metric("receiver_end_to_end_seconds", MEASURED2);
+  var SERVICE = metric("receiver_service_seconds", MEASURED2);
   var SEND_LAG = metric("sender_send_lag_seconds");
   var SENT = metric("sender_messages_sent_total");
   var DUE = metric("sender_messages_due_total");
@@ -2720,7 +2744,7 @@
   ];
   function stage(name) {
     return {
-      latency: metric("receiver_stage_seconds", { ...MEASURED, stage: name }),
+      latency: metric("receiver_stage_seconds", { ...MEASURED2, stage: name }),
       over: [metric("receiver_stage_seconds", { stage: name })]
     };
   }
@@ -2763,7 +2787,7 @@
   }
   var MAIN_LATENCY = [
     { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
-    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED) }
+    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED2) }
   ];
   function workerStep(model, source) {
     if (!workers(model).includes(source)) return null;
@@ -3323,12 +3347,12 @@
   function oddPartitions(figures2, beginMs) {
     if (figures2.length < 2) return [];
     const said = [];
-    const [behind, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
-    if ((behind.most ?? 0) > Math.max(behind.sent ?? 0, ODD * (next.most ?? 0))) {
-      const stood = behind.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind.stoodMs)}` : "";
-      const at = elapsed((behind.mostMs - beginMs) / 1e3);
+    const [behind2, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
+    if ((behind2.most ?? 0) > Math.max(behind2.sent ?? 0, ODD * (next.most ?? 0))) {
+      const stood = behind2.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind2.stoodMs)}` : "";
+      const at = elapsed((behind2.mostMs - beginMs) / 1e3);
       said.push(
-        `${behind.name} was ${counted(behind.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
+        `${behind2.name} was ${counted(behind2.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
       );
     }
     const timed = figures2.filter(({ hist }) => supports(hist, 50));
@@ -3602,6 +3626,7 @@
   // src/facts.js
   var ORDERS_FLOW_PER_S = 1;
   var FINE_BINS = 4e3;
+  var LATELY_MS = 1e4;
   function factsOf(view) {
     const { model } = view;
     const latency2 = view.hist(END_TO_END);
@@ -3626,6 +3651,7 @@
       historyDropped: model.aggregator.history_dropped ?? 0,
       ...view.outliers(),
       ...longestStandstill(view),
+      ...model.live ? { latencies: latenciesSoFar(view), ...behind(view) } : { latencies: [], behindS: 0, behindBeforeS: 0 },
       oddPartitions: view.history.system ? oddPartitions(partitionFigures(view), view.begin) : []
     };
   }
@@ -3646,6 +3672,28 @@
       else bins.set(number, { from, to, value });
     }
     return [...bins.values()];
+  }
+  function latenciesSoFar(view) {
+    const { latency_us_max: limits = {}, settle_us: settleUs = 0 } = view.history.limits;
+    const from = view.flow.from + settleUs / 1e3;
+    const settled = new View(view.model, { ...view.range, from, whole: false }, view.span, { history: view.history });
+    const hist = settled.hist(END_TO_END);
+    return Object.entries(limits).map(([name, limitUs]) => {
+      const max = hist.count > 0 ? hist.maxUs : null;
+      return { name, us: name === "max" ? max : shownPercentile(hist, Number(name.slice(1))), limitUs };
+    });
+  }
+  function behind(view) {
+    const latelyMs = Math.max(LATELY_MS, 2 * ((view.history.limits.stall_us ?? 0) / 1e3));
+    const points = lagPoints(view).filter(({ from }) => from >= view.flow.from);
+    const rate2 = view.rate(SENT) ?? 0;
+    const end = points.at(-1)?.to ?? 0;
+    if (rate2 < ORDERS_FLOW_PER_S || end - view.flow.from < 2 * latelyMs) return { behindS: 0, behindBeforeS: 0 };
+    const least = (back) => {
+      const within = points.filter(({ to }) => to > end - (back + 1) * latelyMs && to <= end - back * latelyMs);
+      return Math.min(...within.map(({ value }) => value)) / rate2;
+    };
+    return { behindS: least(0), behindBeforeS: least(1) };
   }
   function newestOfEach(sources, nowMs) {
     const bySource = /* @__PURE__ */ new Map();
@@ -3682,8 +3730,11 @@
 
   // src/rules.js
   var SILENCE_MS = 3e3;
+  var BEHIND_S = 3;
+  var GROWN_S = 0.5;
   var DOERS = { system: "the system's doing", rig: "the rig's doing" };
   var problem = (text, page) => ({ level: "problem", text, page });
+  var ending = (would) => (text, page) => ({ level: "problem", text, page, would });
   var note = (text, page) => ({ level: "note", text, page });
   function failedChecks({ failedChecks: failed }) {
     return failed.map(({ text, cause }) => problem(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
@@ -3695,7 +3746,7 @@
     const late = lateUs === void 0 ? "late" : `more than ${latency(lateUs)} after their plan`;
     const may = allowed === void 0 ? "" : `; the run allows ${share(allowed)}`;
     const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
-    return [(allowed !== void 0 && part > allowed ? problem : note)(text, "computations/send_all")];
+    return [(allowed !== void 0 && part > allowed ? ending("void") : note)(text, "computations/send_all")];
   }
   function silentSources({ live, sources }) {
     if (!live) return [];
@@ -3706,7 +3757,7 @@
   function pushesLost({ sources, limits }) {
     const { missing_share_max: allowed } = limits;
     const [lost, taken] = [sum2(sources, "missing"), sum2(sources, "pushes")];
-    const say = allowed !== void 0 && lost > allowed * (lost + taken) ? problem : note;
+    const say = allowed !== void 0 && lost > allowed * (lost + taken) ? ending("void") : note;
     return sources.filter(({ missing: missing2, dropped }) => missing2 + dropped > 0).map(
       ({ source, missing: missing2, dropped }) => say(
         `${source}: ${[
@@ -3771,14 +3822,25 @@
     return dropped > 0 ? [note(text, "aggregator")] : [];
   }
   function messagesFailed({ failed }) {
-    return failed > 0 ? [problem(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
+    return failed > 0 ? [ending("failed")(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
   }
   function stall({ stallMs, stallAtS, limits }) {
     if (limits.stall_us === void 0) return [];
     const limitMs = limits.stall_us / 1e3;
     if (!(stallMs > limitMs)) return [];
     const text = `No alert came for ${duration(stallMs)}, from ${elapsed(stallAtS)} on`;
-    return [problem(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+    return [ending("failed")(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+  }
+  function slowSoFar({ latencies }) {
+    return latencies.flatMap(
+      ({ name, us, limitUs }) => us !== null && us > limitUs ? [ending("failed")(`${name} is ${latency(us)} so far; the run allows ${latency(limitUs)}.`, "pipeline")] : []
+    );
+  }
+  function fallingBehind({ behindS, behindBeforeS }) {
+    if (behindS <= BEHIND_S || behindS <= behindBeforeS + GROWN_S) return [];
+    const before = duration(behindBeforeS * 1e3);
+    const text = `Processing is ${duration(behindS * 1e3)} of load behind, ${before} a while before: it does not keep up.`;
+    return [ending("failed")(text, "pipeline")];
   }
   function unevenPartitions({ oddPartitions: oddPartitions2 }) {
     return oddPartitions2.map((text) => note(text, "pipeline"));
@@ -3793,6 +3855,8 @@
     failedChecks,
     messagesFailed,
     stall,
+    fallingBehind,
+    slowSoFar,
     silentSources,
     lateFrames,
     unevenPartitions,
@@ -3861,6 +3925,56 @@
     const text = `Verdict: ${outcome}${verdict.text && !verdict.failed?.length ? `; ${verdict.text}` : ""}.`;
     return [{ level: verdict.name === "passed" ? "none" : "problem", text }];
   }
+
+  // src/parts/progress.js
+  var WORDS2 = { void: "Void", failed: "Failed" };
+  var Progress = class {
+    #shown = "";
+    constructor() {
+      this.phase = h("b");
+      this.left = h("span");
+      this.bar = h("progress", { max: 1, "aria-label": "How much of the phase is over" });
+      this.hints = h("ul.hints", { role: "status" });
+      this.element = h(
+        "section.now",
+        { "aria-label": "The run now" },
+        h("p.phase", {}, this.phase, " ", this.left),
+        this.bar,
+        this.hints
+      );
+    }
+    /** @param {View} view */
+    update(view) {
+      const { history: history2 } = view;
+      const progress = history2.live ? progressOf(history2.notes, history2.nowMs) : null;
+      show(this.element, progress !== null);
+      if (!progress) return;
+      setText(this.phase, progress.title);
+      setText(this.left, progress.text);
+      show(this.bar, progress.part !== null);
+      setAttribute(this.bar, "value", (progress.part ?? 0).toFixed(3));
+      const whole2 = view.range.whole ? view : new View(history2, { ...view.span, whole: true }, view.span);
+      const found = findings(factsOf(whole2)).filter(({ would }) => would);
+      const said = found.map(
+        ({ text, would = "void" }) => `${WORDS2[would]} if it ended now: ${inWordsOf(history2, text)}`
+      );
+      const isMeasured = history2.notes.some(({ kind, name }) => kind === "phase" && name === MEASURED);
+      if (said.length === 0 && isMeasured) said.push("So far nothing would make this run void or failed.");
+      if (this.#shown === said.join()) return;
+      this.#shown = said.join();
+      const level = found.length > 0 ? "problem" : "none";
+      this.hints.replaceChildren(
+        ...said.map(
+          (text) => h(
+            `li.${level}`,
+            {},
+            h("span.sign", { "aria-hidden": "true" }, found.length > 0 ? "▲" : "✓"),
+            h("span", {}, text)
+          )
+        )
+      );
+    }
+  };
 
   // src/causes.js
   var AROUND_MS = 2e3;
@@ -4641,6 +4755,7 @@
     constructor(app) {
       this.app = app;
       const { actions } = app;
+      this.progress = new Progress();
       this.why = new Why();
       this.tiles = new Tiles(app.model);
       this.slow = new SlowSeconds(app.model, actions);
@@ -4693,6 +4808,7 @@
       this.element = h(
         "div",
         {},
+        this.progress.element,
         this.why.element,
         this.tiles.element,
         this.pinned,
@@ -4720,6 +4836,7 @@
       const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
       const { choice } = this.app.route;
       const { live } = view.model;
+      this.progress.update(view);
       this.why.update(view.history, { live, result: view.history.result });
       const compared = this.#compared(view);
       this.tiles.update(view, hist, points.at(-1)?.value ?? null, compared);
@@ -4764,7 +4881,7 @@
       );
       this.notes.setRows(
         view.model.notes.filter(({ kind, unix_ms: ms }) => {
-          return kind !== "result" && (choice.kind !== "fixed" || ms >= view.range.from && ms < view.range.to);
+          return kind !== "result" && kind !== "plan" && (choice.kind !== "fixed" || ms >= view.range.from && ms < view.range.to);
         }).map(({ unix_ms: ms, kind, name, text }) => [
           elapsed((ms - view.begin) / 1e3),
           clockTime(ms),
@@ -4982,12 +5099,12 @@
       ] ?? "");
       setText(this.odd, oddPartitions(figures2, view.begin).join(" ") || "No partition differs much from the others.");
       this.rates.setRows(
-        figures2.map(({ name, sent, committed, outputs, behind, most, stoodMs }) => [
+        figures2.map(({ name, sent, committed, outputs, behind: behind2, most, stoodMs }) => [
           name,
           rate(sent),
           rate(committed),
           rate(outputs),
-          whole(behind),
+          whole(behind2),
           whole(most),
           most === null ? NONE : duration(stoodMs)
         ])
@@ -5662,7 +5779,8 @@
     if (newest2 > 0 && ageMs > STALE_MS) {
       return { word: "stale", text: `${phase}no push for ${duration(ageMs)}`, level: "bad" };
     }
-    return { word: "live", text: model.phase, level: "good" };
+    const left = progressOf(model.notes, model.nowMs)?.left ?? "";
+    return { word: "live", text: `${model.phase}${left && `, ${left}`}`, level: "good" };
   }
   function missingText({ failure, loading, model }) {
     if (failure) return `${failure[0].toUpperCase()}${failure.slice(1)}.`;

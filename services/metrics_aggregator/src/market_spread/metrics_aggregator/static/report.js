@@ -703,7 +703,7 @@
 
   // src/charts/plot.js
   var SYNC_KEY = "time";
-  var UNMARKED = ["verdict", "limits", "result"];
+  var UNMARKED = ["verdict", "limits", "plan", "system", "result"];
   var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
   var CLICK_MS = 250;
   var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];

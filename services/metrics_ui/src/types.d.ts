@@ -189,8 +189,20 @@ export interface ResultData {
   latency_between_boundaries_ns?: Record<string, number | null>;
   boundaries?: number;
   machine?: { cores?: number | null };
+  /** By their begin; not there in results of older versions. */
+  planned_faults?: PlannedFaultData[];
   /** Null where no alert was timed; not there in results of older versions. */
   causes?: CausesData | null;
+}
+
+/** What became of the output; null is what was not seen to happen. */
+export interface PlannedFaultData {
+  silence_s: number;
+  recovered_s: number | null;
+  orders: number;
+  late: number;
+  lost: number;
+  doubled: number;
 }
 
 // What the slowest orders of a result met. Where a list is sorted, by weight: most or worst first.

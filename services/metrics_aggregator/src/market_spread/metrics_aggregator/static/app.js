@@ -427,16 +427,16 @@
     return `${fixed2(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
   }
   function duration(ms) {
-    const seconds2 = Math.max(0, ms) / 1e3;
-    if (seconds2 < 10) return `${+seconds2.toFixed(1)} s`;
-    if (seconds2 < 60) return `${Math.round(seconds2)} s`;
-    const all = Math.round(seconds2);
+    const seconds3 = Math.max(0, ms) / 1e3;
+    if (seconds3 < 10) return `${+seconds3.toFixed(1)} s`;
+    if (seconds3 < 60) return `${Math.round(seconds3)} s`;
+    const all = Math.round(seconds3);
     if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
     return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
   }
-  function elapsed(seconds2, digits = 0) {
-    const ticks = Math.round(Math.abs(seconds2) * 10 ** digits);
-    const sign = seconds2 < 0 && ticks > 0 ? "−" : "";
+  function elapsed(seconds3, digits = 0) {
+    const ticks = Math.round(Math.abs(seconds3) * 10 ** digits);
+    const sign = seconds3 < 0 && ticks > 0 ? "−" : "";
     const all = Math.floor(ticks / 10 ** digits);
     const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
     const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
@@ -458,6 +458,33 @@
   }
   function pad(number) {
     return String(number).padStart(2, "0");
+  }
+
+  // src/faults.js
+  var AROUND_MS = 5e3;
+  function faultBands(result) {
+    const events = (result?.causes?.events ?? []).filter(({ kind }) => kind === "fault");
+    const figures2 = result?.planned_faults ?? [];
+    return events.map(({ begin_unix_ms: from, duration_ms: length, text: title }, at) => ({
+      from,
+      to: from + length,
+      title,
+      // Both are by their begin; where one of them lacks some, nobody knows which belong together.
+      text: events.length === figures2.length ? faultText(figures2[at]) : "its figures are not known"
+    }));
+  }
+  function faultText({ silence_s: silence, recovered_s: recovered, lost, late, doubled, orders }) {
+    const back = recovered === null ? "not seen to recover" : `recovered ${seconds(recovered)} after its end`;
+    return `silent for ${seconds(silence)}, ${back}; of ${counted(orders, "order")} that it met ${lost} lost, ${late} late` + (doubled > 0 ? `, ${doubled} answered twice` : "");
+  }
+  function aroundFault({ from, to }) {
+    return { from: from - AROUND_MS, to: to + AROUND_MS };
+  }
+  function faultAt(bands, ms) {
+    return bands.find(({ from, to }) => ms >= from && ms <= to) ?? null;
+  }
+  function seconds(value) {
+    return `${value.toFixed(value < 10 ? 2 : 1)} s`;
   }
 
   // src/phases.js
@@ -526,7 +553,7 @@
       ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
       space: 64,
       incrs: STEPS_S,
-      values: (_plot, splits) => splits.map((seconds2) => elapsed(seconds2))
+      values: (_plot, splits) => splits.map((seconds3) => elapsed(seconds3))
     });
   }
   function latencyAxis() {
@@ -678,6 +705,13 @@
       for (const { from, to } of warmUp(view.model.notes, view.span)) {
         ctx.fillStyle = colour("--shade");
         ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
+      }
+      for (const { from, to } of faultBands(view.history.result)) {
+        const wide = Math.max(2 * uPlot.pxRatio, at(to) - at(from));
+        ctx.fillStyle = colour("--fault");
+        ctx.fillRect(at(from), bbox.top, wide, bbox.height);
+        ctx.fillStyle = colour("--bad");
+        ctx.fillRect(at(from), bbox.top, wide, 3 * uPlot.pxRatio);
       }
       ctx.lineWidth = uPlot.pxRatio;
       for (const { unix_ms: ms, kind } of view.model.notes) {
@@ -3977,7 +4011,7 @@
   };
 
   // src/causes.js
-  var AROUND_MS = 2e3;
+  var AROUND_MS2 = 2e3;
   var SECOND_MS = 1e3;
   var LANES = {
     boundary: "boundaries",
@@ -4009,22 +4043,22 @@
     return `The slowest: ${counted(tail.orders, "order")} of ${least} or more${without}.`;
   }
   function around({ begin_unix_ms: begin }) {
-    return { from: begin - AROUND_MS, to: begin + SECOND_MS + AROUND_MS };
+    return { from: begin - AROUND_MS2, to: begin + SECOND_MS + AROUND_MS2 };
   }
   function aroundMoment(ms) {
     return around({ begin_unix_ms: Math.floor(ms / SECOND_MS) * SECOND_MS, max_ns: 0, orders: 0, kind: null, text: "" });
   }
-  function chosenSecond(seconds2, chosen) {
+  function chosenSecond(seconds3, chosen) {
     if (!chosen) return -1;
-    return seconds2.findIndex((second) => {
+    return seconds3.findIndex((second) => {
       const { from, to } = around(second);
       return Math.abs(from - chosen.from) < 1 && Math.abs(to - chosen.to) < 1;
     });
   }
-  function nextSecond(seconds2, chosen, direction) {
-    const at = chosenSecond(seconds2, chosen);
-    if (at < 0) return seconds2[0] ?? null;
-    return seconds2[Math.max(0, Math.min(seconds2.length - 1, at + direction))];
+  function nextSecond(seconds3, chosen, direction) {
+    const at = chosenSecond(seconds3, chosen);
+    if (at < 0) return seconds3[0] ?? null;
+    return seconds3[Math.max(0, Math.min(seconds3.length - 1, at + direction))];
   }
   function eventsIn(events, { from, to }) {
     return events.filter(({ begin_unix_ms: at, duration_ms: length }) => at < to && at + length >= from);
@@ -4339,6 +4373,53 @@
     return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: Math.max(1, Math.round(dur)), args };
   }
 
+  // src/parts/faults.js
+  var PlannedFaults = class {
+    /** @type {HTMLButtonElement[]} */
+    #buttons = [];
+    /** @type {Part | null} */
+    #chosen = null;
+    #shown = "";
+    /** @param {(fault: FaultBand) => void} choose */
+    constructor(choose) {
+      this.choose = choose;
+      this.list = h("ul");
+      this.element = h("section.faults", { "aria-label": "Planned faults" }, h("h3", {}, "Planned faults"), this.list);
+    }
+    /** @param {FaultBand[]} faults @param {Part | null} chosen @param {number} beginMs of the run */
+    update(faults, chosen, beginMs) {
+      show(this.element, faults.length > 0);
+      const key = JSON.stringify([faults, beginMs]);
+      if (this.#shown !== key) this.#fill(faults, beginMs);
+      this.#shown = key;
+      this.#chosen = chosen;
+      faults.forEach((fault, at) => {
+        setAttribute(this.#buttons[at], "aria-pressed", this.isChosen(fault));
+        this.#buttons[at].closest("li")?.classList.toggle("chosen", this.isChosen(fault));
+      });
+    }
+    /** Whether it is what the reader looks at. @param {FaultBand} fault */
+    isChosen(fault) {
+      const { from, to } = aroundFault(fault);
+      return this.#chosen !== null && Math.abs(from - this.#chosen.from) < 1 && Math.abs(to - this.#chosen.to) < 1;
+    }
+    /** @param {FaultBand[]} faults @param {number} beginMs */
+    #fill(faults, beginMs) {
+      this.#buttons = faults.map(
+        (fault) => h(
+          "button.quiet",
+          { type: "button", title: "Look at this fault", on: { click: () => this.choose(fault) } },
+          `${elapsed((fault.from - beginMs) / 1e3)} ${fault.title}`
+        )
+      );
+      this.list.replaceChildren(
+        ...faults.map(
+          ({ text }, at) => h("li", {}, h("i.fault", { "aria-hidden": "true" }), this.#buttons[at], " ", text)
+        )
+      );
+    }
+  };
+
   // src/parts/worst.js
   var WorstSeconds = class {
     /** @type {SecondData[]} */
@@ -4381,14 +4462,14 @@
       );
     }
     /** @param {SecondData[]} seconds worst first @param {Part | null} chosen @param {number} beginMs of the run */
-    update(seconds2, chosen, beginMs) {
-      this.#seconds = seconds2;
+    update(seconds3, chosen, beginMs) {
+      this.#seconds = seconds3;
       this.#chosen = chosen;
-      show(this.element, seconds2.length > 0);
-      const key = JSON.stringify([seconds2, beginMs]);
-      if (this.#shown !== key) this.#fill(seconds2, beginMs);
+      show(this.element, seconds3.length > 0);
+      const key = JSON.stringify([seconds3, beginMs]);
+      if (this.#shown !== key) this.#fill(seconds3, beginMs);
       this.#shown = key;
-      const at = chosenSecond(seconds2, chosen);
+      const at = chosenSecond(seconds3, chosen);
       this.#buttons.forEach((button, number) => {
         setAttribute(button, "aria-pressed", number === at);
         button.closest("tr")?.classList.toggle("chosen", number === at);
@@ -4402,8 +4483,8 @@
       this.choose(next);
     }
     /** @param {SecondData[]} seconds @param {number} beginMs */
-    #fill(seconds2, beginMs) {
-      this.#buttons = seconds2.map(
+    #fill(seconds3, beginMs) {
+      this.#buttons = seconds3.map(
         (second) => h(
           "button.quiet",
           { type: "button", title: "Look at this second", on: { click: () => this.choose(second) } },
@@ -4411,7 +4492,7 @@
         )
       );
       this.body.replaceChildren(
-        ...seconds2.map(
+        ...seconds3.map(
           (second, at) => h(
             "tr",
             { on: { click: ({ target }) => target !== this.#buttons[at] && this.choose(second) } },
@@ -4440,13 +4521,17 @@
     #view = null;
     /** @type {CausesData | null} */
     #causes = null;
+    /** @type {FaultBand[]} */
+    #faults = [];
     /** @param {RunModel} model for its words @param {Actions} actions */
     constructor(model, actions) {
       this.say = (text) => inWordsOf(model, text);
       const picking = {
         ...actions,
         pick: (ms) => {
-          const { from, to } = aroundMoment(ms);
+          const fault = faultAt(this.#faults, ms);
+          const isShown = fault && this.faults.isChosen(fault);
+          const { from, to } = fault && !isShown ? aroundFault(fault) : aroundMoment(ms);
           actions.brush(from, to);
         }
       };
@@ -4456,13 +4541,17 @@
         const { from, to } = around(second);
         actions.brush(from, to);
       }, this.say);
+      this.faults = new PlannedFaults((fault) => {
+        const { from, to } = aroundFault(fault);
+        actions.brush(from, to);
+      });
       this.rows = h("tbody");
       this.caption = h("caption");
       this.orders = this.#orders();
       this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
       this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
       this.where = h("section.where", {}, this.median.element, this.slowest.element);
-      this.map = h("div.map", {}, this.heat.element, this.lanes.element);
+      this.map = h("div.map", {}, this.heat.element, this.lanes.element, this.faults.element);
     }
     /**
      * @param {View} view
@@ -4476,11 +4565,21 @@
       const samples = bins.reduce((sum3, { hist }) => sum3 + hist.count, 0);
       this.heat.update(view, bins, `${counted(samples, "sample")}; the stronger the colour, the more of them`);
       const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
-      this.lanes.update(view, causes?.events ?? [], cpu, result?.machine?.cores ?? 0);
+      this.#faults = faultBands(result);
+      this.faults.update(this.#faults, chosen, view.begin);
+      this.lanes.update(view, this.#eventsOf(causes), cpu, result?.machine?.cores ?? 0);
       this.worst.update(causes?.seconds ?? [], chosen, view.begin);
       const orders = ordersIn(causes?.orders ?? [], view.range);
       this.#showOrders(orders, view.begin);
       this.#showStages(view, orders);
+    }
+    /** The events, those of faults with what became of the output. @param {CausesData | null} causes */
+    #eventsOf(causes) {
+      const faults = [...this.#faults];
+      return (causes?.events ?? []).map((event) => {
+        const fault = event.kind === "fault" ? faults.shift() : void 0;
+        return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
+      });
     }
     release() {
       this.heat.release();
@@ -4676,8 +4775,8 @@
   function lagFigure(view, lag) {
     const sentRate = view.rate(SENT) ?? 0;
     if (!view.model.live || lag === null) return null;
-    const seconds2 = sentRate > 0 ? `${(lag / sentRate).toFixed(2)} s of load; ` : "";
-    return { value: whole(lag), unit: "messages", sub: `${seconds2}counted up to 2 s late` };
+    const seconds3 = sentRate > 0 ? `${(lag / sentRate).toFixed(2)} s of load; ` : "";
+    return { value: whole(lag), unit: "messages", sub: `${seconds3}counted up to 2 s late` };
   }
 
   // src/parts/why.js
@@ -5588,7 +5687,7 @@
   function updateCpu(chart, view, sources) {
     const selectors = sources.map((source) => ofSource(CPU, source));
     const said = sources.map(
-      (source, at) => `${source} ${cores(view.rate(selectors[at]))}${view.flowLabel === "measured" ? " while measuring" : ""}, ${seconds(view.grown(selectors[at]))} of CPU time in the range`
+      (source, at) => `${source} ${cores(view.rate(selectors[at]))}${view.flowLabel === "measured" ? " while measuring" : ""}, ${seconds2(view.grown(selectors[at]))} of CPU time in the range`
     );
     chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), said.join("; "));
   }
@@ -5658,7 +5757,7 @@
   function cores(value) {
     return value === null ? NONE : `${fixed2(value, 2)} cores`;
   }
-  function seconds(value) {
+  function seconds2(value) {
     return value === null ? NONE : `${fixed2(value, 1)} s`;
   }
 
@@ -5888,11 +5987,11 @@
     update(whole2, range) {
       const shape = this.#drawn?.whole === whole2 ? this.#drawn.shape : shapeOf(whole2);
       this.#drawn = { whole: whole2, shape, range };
-      const seconds2 = (ms) => elapsed((ms - whole2.begin) / 1e3);
+      const seconds3 = (ms) => elapsed((ms - whole2.begin) / 1e3);
       setAttribute(
         this.canvas,
         "aria-label",
-        `The whole run, ${seconds2(whole2.span.to)} long; shown is ${range.whole ? "all of it" : `${seconds2(range.from)} to ${seconds2(range.to)}`}.`
+        `The whole run, ${seconds3(whole2.span.to)} long; shown is ${range.whole ? "all of it" : `${seconds3(range.from)} to ${seconds3(range.to)}`}.`
       );
       this.#paint();
     }

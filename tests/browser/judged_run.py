@@ -69,6 +69,26 @@ def causes() -> dict[str, Any]:
     }  # fmt: skip
 
 
+FAULT = {
+    "text": "kill of the job for 2 s", "at_s": 35.0, "began_s": 35.0, "ended_s": 37.0, "p99_before_s": 0.3,
+    "detected_s": 0.4, "recovered_s": 4.25, "normal_s": 9.0, "silence_s": 6.1, "orders": 1_240, "late": 311, "lost": 12,
+    "doubled": 3,
+}  # fmt: skip
+FAULT_TEXT = (
+    "silent for 6.10 s, recovered 4.25 s after its end; of 1,240 orders that it met 12 lost, 311 late, 3 answered twice"
+)
+
+
+def with_fault(found: dict[str, Any]) -> dict[str, Any]:
+    """The result with a fault from 1:00 to 1:06.25 of the run, of which the load begins at 0:25."""
+    struck = event("fault", 60, 6_250, str(FAULT["text"]))
+    return {
+        **found,
+        "planned_faults": [FAULT],
+        "causes": {**found["causes"], "events": [*found["causes"]["events"], struck]},
+    }
+
+
 def result(run_id: str, found: dict[str, Any] | None) -> dict[str, Any]:
     """What the pages read of result.json."""
     latencies = {"p50": 4_420_000, "p95": 45_410_000, "p99": 316_160_000, "p99.9": None, "p99.99": None}
@@ -84,12 +104,15 @@ def result(run_id: str, found: dict[str, Any] | None) -> dict[str, Any]:
 
 @dataclass
 class JudgedRun(SyntheticRun):
-    """As its aggregator has it. is_older: by a version that notes no result; between: its p99 between boundaries."""
+    """As its aggregator has it. is_older: by a version that notes no result; between: its p99 between boundaries;
+    has_fault: with a planned fault.
+    """
 
     run_id: str = "20251124-161500-quick"
     has_causes: bool = True
     is_older: bool = False
     between: str = "31.10"
+    has_fault: bool = False
 
     def notes(self, from_s: int, to_s: int) -> list[dict[str, Any]]:
         *others, verdict = super().notes(from_s, to_s)
@@ -106,6 +129,7 @@ class JudgedRun(SyntheticRun):
         ]
         series = [{"name": END_TO_END, "labels": {"phase": "measured"}, "total": total}]
         judged = {"from_unix_ms": begin, "to_unix_ms": end, "series": series, "rows": rows}
-        text = json.dumps(result(self.run_id, causes() if self.has_causes else None))
+        found = result(self.run_id, causes() if self.has_causes else None)
+        text = json.dumps(with_fault(found) if self.has_fault else found)
         whole = {"unix_ms": verdict["unix_ms"], "kind": "result", "name": "passed", "text": text}
         return [*others, *([] if self.is_older else [whole]), {**verdict, "judged": judged}]

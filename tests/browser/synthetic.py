@@ -27,6 +27,7 @@ PHASES = (
     (85, "draining"),
     (88, "judging"),
 )
+PHASES_MS = {"warming up": 12_000, "measuring": 60_000}
 LIMITS = {"late_us": 10_000, "late_share_max": 0.001, "settle_us": 5_000_000, "stall_us": 2_000_000}
 _ORDERS_PER_S = 200
 _RATE_PER_S = 20_000
@@ -43,6 +44,8 @@ class SyntheticRun:
     seed: int = 7
     live: bool = False
     problem: bool = True
+    keeps_up: bool = True
+    limits: dict[str, Any] = field(default_factory=dict)
     recorded: dict[tuple[str, tuple[tuple[str, str], ...]], list[tuple[float, Int64s]]] = field(default_factory=dict)
     _intervals: dict[tuple[str, tuple[tuple[str, str], ...]], list[list[Any]]] = field(default_factory=dict)
 
@@ -131,8 +134,10 @@ class SyntheticRun:
         return [name for at, name in PHASES if at < end_s][-1] if end_s else ""
 
     def notes(self, from_s: int, to_s: int) -> list[dict[str, Any]]:
-        limits = {"unix_ms": BEGIN_MS, "kind": "limits", "name": "quick", "text": "", "limits": dict(LIMITS)}
-        found = [limits] if from_s == 0 else []
+        first = {"unix_ms": BEGIN_MS, "name": "quick", "text": ""}
+        limits = {**first, "kind": "limits", "limits": {**LIMITS, **self.limits}}
+        plan = {**first, "kind": "plan", "phases_ms": PHASES_MS}
+        found = [limits, plan] if from_s == 0 else []
         found += [
             {"unix_ms": BEGIN_MS + at * 1000, "kind": "phase", "name": name, "text": ""}
             for at, name in PHASES
@@ -229,6 +234,8 @@ class SyntheticRun:
             self._counter(second, "sender", "sender_frames_late", 17)
         stands = second % 10 == 4
         processed = int(_RATE_PER_S * (0.45 if stands else 1.55 if second % 10 == 5 else 1.0))
+        if not self.keeps_up and second >= 30:
+            processed //= 2
         self._counter(second, "job", "job_records_read", processed / 20)
         self._counter(second, "job", "job_messages_processed", processed)
         if second % 10 == 5:

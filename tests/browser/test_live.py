@@ -1,5 +1,6 @@
 """A live run: what comes anew is drawn, breaks are survived, and every state is said in words."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -37,6 +38,54 @@ def test_new_figures_come_by_themselves(live: Site, watched: Open) -> None:
     expect(page.locator(".figures")).to_contain_text("of 4,000 samples")  # 25 s to 45 s, 200 a second
     assert live.resumed_from == ["40"]
     assert watching.complaints == []
+
+
+def test_phase_and_time_left_are_said(live: Site, watched: Open) -> None:
+    page = watched().open(live.url)
+    now = page.locator(".now")
+    expect(now.locator(".phase")).to_have_text(re.compile("^Measuring 0:1[5-9] of 1:00, 0:4[1-5] left$"))
+    assert re.search(r"measuring, 0:4\d left", state(page))
+    assert 0.25 <= float(now.locator("progress").get_attribute("value") or 0) < 0.35
+
+    live.advance(15)
+
+    expect(now.locator(".phase")).to_have_text(re.compile("^Measuring 0:3[0-4] of 1:00, 0:(30|2[6-9]) left$"))
+    expect(now.locator(".hints")).to_have_text("✓So far nothing would make this run void or failed.")
+
+
+def test_before_the_measured_load_it_is_said_how_long_that_will_be(live_run: SyntheticRun, watched: Open) -> None:
+    with Site(live_run, now_s=15) as site:
+        page = watched().open(f"{site.url}#/overview", ".now .phase")
+
+        said = re.compile("^Warming up 0:(06|07|08) of 0:12, 0:0[4-6] left; then 1 min are measured$")
+        expect(page.locator(".now .phase")).to_have_text(said)
+        assert page.locator(".now .hints li").count() == 0, "nothing is measured yet"
+
+
+def test_what_would_make_a_run_void_or_failed_is_said_while_it_goes_on(watched: Open) -> None:
+    limits = {"late_share_max": 0.0001, "latency_us_max": {"p50": 100_000, "p99": 200_000}}
+    run = SyntheticRun(live=True, limits=limits, keeps_up=False)
+    with Site(run, now_s=44) as site:
+        page = watched().open(site.url)
+        hints = page.locator(".now .hints li")
+        expect(hints).to_have_count(1)
+        assert "Failed if it ended now: p99 is" in hints.inner_text()
+        assert hints.inner_text().endswith("so far; the run allows 200.0 ms.")
+
+        site.advance(8)
+
+        expect(hints).to_have_count(3)
+        behind, slow, late = hints.all_inner_texts()
+        assert "Failed if it ended now: Processing is" in behind
+        assert behind.endswith("it does not keep up.")
+        assert "p99 is" in slow
+        assert "Void if it ended now: 17 frames of" in late
+
+
+def test_a_finished_run_has_no_hints(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+
+    expect(page.locator(".now")).to_be_hidden()
 
 
 def test_range_follows_the_newest_data(live: Site, watched: Open) -> None:

@@ -26,7 +26,7 @@ GOOD = {
     "framesSent": 60_000, "framesLate": 0, "failed": 0, "sources": [SOURCE],
     "count": 12_000, "p50Us": 9_000, "queryRestarts": 0, "alertsDuplicated": 0, "alertsUnreadable": 0, "malformed": 0,
     "refused": 0, "unwritten": 0, "historyDropped": 0, "negative": 0, "overflow": 0, "stallMs": 800,
-    "stallAtS": 12, "oddPartitions": [],
+    "stallAtS": 12, "oddPartitions": [], "latencies": [], "behindS": 0, "behindBeforeS": 0,
 }  # fmt: skip
 
 
@@ -148,6 +148,14 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
         {"negative": 1, "overflow": 2},
         [("problem", "2 values above 1 hour counted as 1 hour.", "pipeline"),
          ("note", "1 value below zero counted as 0: a clock was moved.", "pipeline")],
+    ),
+    "slow so far": (
+        {"latencies": [{"name": "p99", "us": 120_000, "limitUs": 98_000}, {"name": "max", "us": None, "limitUs": 9}]},
+        [("problem", "p99 is 120.0 ms so far; the run allows 98.0 ms.", "pipeline")],
+    ),
+    "falling behind": (
+        {"behindS": 6.2, "behindBeforeS": 3.1},
+        [("problem", "Processing is 6.2 s of load behind, 3.1 s a while before: it does not keep up.", "pipeline")],
     ),
     "values out of range of clocks of two hosts": (
         {"negative": 1, "hosts": 2},

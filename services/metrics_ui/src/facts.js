@@ -1,6 +1,6 @@
 /** What the rules look at, taken from a range of a run: plain numbers, so that a rule can be tried without a run. */
 
-import { percentile } from "./hdr.js";
+import { percentile, shownPercentile } from "./hdr.js";
 import { oddPartitions, partitionFigures } from "./partitions.js";
 import { ALERTS, END_TO_END, FAILED, PROCESSED, SENT, metric } from "./steps.js";
 import { View } from "./view.js";
@@ -14,13 +14,18 @@ import { View } from "./view.js";
  *            framesSent: number, framesLate: number, failed: number, sources: SourceFacts[], count: number, p50Us: number,
  *            queryRestarts: number, alertsDuplicated: number, alertsUnreadable: number, malformed: number,
  *            refused: number, unwritten: number, historyDropped: number, negative: number, overflow: number,
- *            stallMs: number, stallAtS: number, oddPartitions: string[]}} Facts
+ *            stallMs: number, stallAtS: number, oddPartitions: string[], latencies: LatencyFact[], behindS: number,
+ *            behindBeforeS: number}} Facts  behindS: the least that it was behind lately, in seconds of load, and
+ *   behindBeforeS before that; 0 while it is not known.
  */
+/** @typedef {{name: string, us: number | null, limitUs: number}} LatencyFact  us: so far; null if it is not known. */
 
 /** @typedef {Part & {value: number}} LagPoint */
 
 const ORDERS_FLOW_PER_S = 1;
 const FINE_BINS = 4000;
+/** Over so long a time is looked at whether the job falls behind: its counts come up to 2 s late. */
+const LATELY_MS = 10_000;
 
 /** @param {View} view @returns {Facts} */
 export function factsOf(view) {
@@ -47,6 +52,9 @@ export function factsOf(view) {
     historyDropped: model.aggregator.history_dropped ?? 0,
     ...view.outliers(),
     ...longestStandstill(view),
+    ...(model.live
+      ? { latencies: latenciesSoFar(view), ...behind(view) }
+      : { latencies: [], behindS: 0, behindBeforeS: 0 }),
     oddPartitions: view.history.system ? oddPartitions(partitionFigures(view), view.begin) : [],
   };
 }
@@ -80,6 +88,41 @@ export function lagBins(view, points) {
     else bins.set(number, { from, to, value });
   }
   return [...bins.values()];
+}
+
+/**
+ * The percentiles that have a limit, of the load that has settled.
+ * @param {View} view
+ * @returns {LatencyFact[]}
+ */
+function latenciesSoFar(view) {
+  const { latency_us_max: limits = {}, settle_us: settleUs = 0 } = view.history.limits;
+  const from = view.flow.from + settleUs / 1000;
+  const settled = new View(view.model, { ...view.range, from, whole: false }, view.span, { history: view.history });
+  const hist = settled.hist(END_TO_END);
+  return Object.entries(limits).map(([name, limitUs]) => {
+    const max = hist.count > 0 ? hist.maxUs : null;
+    return { name, us: name === "max" ? max : shownPercentile(hist, Number(name.slice(1))), limitUs };
+  });
+}
+
+/**
+ * How far processing is behind sending while the measured load flows: the least of it lately, and of the time before.
+ * A batch counts when it ends, so what is behind rises and falls: its least is what no batch works off.
+ * @param {View} view
+ */
+function behind(view) {
+  const latelyMs = Math.max(LATELY_MS, 2 * ((view.history.limits.stall_us ?? 0) / 1000));
+  const points = lagPoints(view).filter(({ from }) => from >= view.flow.from);
+  const rate = view.rate(SENT) ?? 0;
+  const end = points.at(-1)?.to ?? 0;
+  if (rate < ORDERS_FLOW_PER_S || end - view.flow.from < 2 * latelyMs) return { behindS: 0, behindBeforeS: 0 };
+  /** @param {number} back @returns {number} */
+  const least = (back) => {
+    const within = points.filter(({ to }) => to > end - (back + 1) * latelyMs && to <= end - back * latelyMs);
+    return Math.min(...within.map(({ value }) => value)) / rate;
+  };
+  return { behindS: least(0), behindBeforeS: least(1) };
 }
 
 /**

@@ -11,15 +11,21 @@ import { counted, duration, elapsed, latency, share, whole } from "./format.js";
 
 /** @import {Facts} from "./facts.js" */
 
-/** @typedef {{level: "problem" | "note", text: string, page: string}} Finding  page: where more is to be seen. */
+/** @typedef {{level: "problem" | "note", text: string, page: string, would?: "void" | "failed"}} Finding  page: where more
+ *   is to be seen; would: what the run comes to if it ends like this. */
 
 /** A process pushes once a second. */
 const SILENCE_MS = 3000;
+/** What the job's count is late by and a little more, and by how much more it must have become to be more than noise. */
+const BEHIND_S = 3;
+const GROWN_S = 0.5;
 /** @type {Record<string, string>} */
 const DOERS = { system: "the system's doing", rig: "the rig's doing" };
 
 /** @param {string} text @param {string} page @returns {Finding} */
 const problem = (text, page) => ({ level: "problem", text, page });
+/** @param {"void" | "failed"} would @returns {(text: string, page: string) => Finding} */
+const ending = (would) => (text, page) => ({ level: "problem", text, page, would });
 /** @param {string} text @param {string} page @returns {Finding} */
 const note = (text, page) => ({ level: "note", text, page });
 
@@ -36,7 +42,7 @@ export function lateFrames({ framesLate, framesSent, limits }) {
   const late = lateUs === undefined ? "late" : `more than ${latency(lateUs)} after their plan`;
   const may = allowed === undefined ? "" : `; the run allows ${share(allowed)}`;
   const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
-  return [(allowed !== undefined && part > allowed ? problem : note)(text, "computations/send_all")];
+  return [(allowed !== undefined && part > allowed ? ending("void") : note)(text, "computations/send_all")];
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
@@ -53,7 +59,7 @@ export function silentSources({ live, sources }) {
 export function pushesLost({ sources, limits }) {
   const { missing_share_max: allowed } = limits;
   const [lost, taken] = [sum(sources, "missing"), sum(sources, "pushes")];
-  const say = allowed !== undefined && lost > allowed * (lost + taken) ? problem : note;
+  const say = allowed !== undefined && lost > allowed * (lost + taken) ? ending("void") : note;
   return sources
     .filter(({ missing, dropped }) => missing + dropped > 0)
     .map(({ source, missing, dropped }) =>
@@ -143,7 +149,9 @@ export function historyDropped({ historyDropped: dropped }) {
 
 /** @param {Facts} facts @returns {Finding[]} */
 export function messagesFailed({ failed }) {
-  return failed > 0 ? [problem(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
+  return failed > 0
+    ? [ending("failed")(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")]
+    : [];
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
@@ -152,7 +160,24 @@ export function stall({ stallMs, stallAtS, limits }) {
   const limitMs = limits.stall_us / 1000;
   if (!(stallMs > limitMs)) return [];
   const text = `No alert came for ${duration(stallMs)}, from ${elapsed(stallAtS)} on`;
-  return [problem(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+  return [ending("failed")(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function slowSoFar({ latencies }) {
+  return latencies.flatMap(({ name, us, limitUs }) =>
+    us !== null && us > limitUs
+      ? [ending("failed")(`${name} is ${latency(us)} so far; the run allows ${latency(limitUs)}.`, "pipeline")]
+      : [],
+  );
+}
+
+/** @param {Facts} facts @returns {Finding[]} */
+export function fallingBehind({ behindS, behindBeforeS }) {
+  if (behindS <= BEHIND_S || behindS <= behindBeforeS + GROWN_S) return [];
+  const before = duration(behindBeforeS * 1000);
+  const text = `Processing is ${duration(behindS * 1000)} of load behind, ${before} a while before: it does not keep up.`;
+  return [ending("failed")(text, "pipeline")];
 }
 
 /** @param {Facts} facts @returns {Finding[]} */
@@ -172,6 +197,8 @@ export const RULES = [
   failedChecks,
   messagesFailed,
   stall,
+  fallingBehind,
+  slowSoFar,
   silentSources,
   lateFrames,
   unevenPartitions,

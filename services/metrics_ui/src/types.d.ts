@@ -71,7 +71,10 @@ export interface SourceData {
 export interface Limits {
   late_us?: number;
   late_share_max?: number;
+  settle_us?: number;
   stall_us?: number;
+  /** By the name of the percentile. */
+  latency_us_max?: Record<string, number>;
   clusters_min?: number;
   missing_share_max?: number;
 }
@@ -94,11 +97,13 @@ export interface JudgedData {
 
 export interface Note {
   unix_ms: number;
-  /** "phase", "result", "verdict", "limits", "system", "event"; of a report "boundary" and "gc", too. */
+  /** "phase", "result", "verdict", "limits", "plan", "system", "event"; of a report "boundary" and "gc", too. */
   kind: string;
   name: string;
   text: string;
   limits?: Limits;
+  /** Of a plan: how long phases are to last, by their names. */
+  phases_ms?: Record<string, number>;
   /** Of a verdict, with its cause in words. */
   outcome?: string;
   failed?: FailedCheck[];
@@ -184,8 +189,20 @@ export interface ResultData {
   latency_between_boundaries_ns?: Record<string, number | null>;
   boundaries?: number;
   machine?: { cores?: number | null };
+  /** By their begin; not there in results of older versions. */
+  planned_faults?: PlannedFaultData[];
   /** Null where no alert was timed; not there in results of older versions. */
   causes?: CausesData | null;
+}
+
+/** What became of the output; null is what was not seen to happen. */
+export interface PlannedFaultData {
+  silence_s: number;
+  recovered_s: number | null;
+  orders: number;
+  late: number;
+  lost: number;
+  doubled: number;
 }
 
 // What the slowest orders of a result met. Where a list is sorted, by weight: most or worst first.

@@ -6,6 +6,7 @@ import {
   clocksCoarse,
   duplicates,
   failedChecks,
+  fallingBehind,
   findings,
   lateFrames,
   malformed,
@@ -14,6 +15,7 @@ import {
   pushesLost,
   restarts,
   silentSources,
+  slowSoFar,
   stall,
   unevenPartitions,
 } from "../src/rules.js";
@@ -53,13 +55,16 @@ const GOOD = {
   stallMs: 0,
   stallAtS: 0,
   oddPartitions: [],
+  latencies: [],
+  behindS: 0,
+  behindBeforeS: 0,
 };
 const facts = (changed) => ({ ...GOOD, ...changed });
 const withSource = (changed, more = {}) => facts({ sources: [{ ...SOURCE, ...changed }], ...more });
 const said = (found) => found.map(({ level, text }) => `${level}: ${text}`);
 
 test("a good run has nothing out of the ordinary", () => {
-  assert.equal(RULES.length, 15);
+  assert.equal(RULES.length, 17);
   assert.deepEqual(findings(GOOD), []);
 });
 
@@ -245,4 +250,35 @@ test("values below zero are a note, those above an hour a problem", () => {
   assert.deepEqual(said(outOfRange(facts({ negative: 1, hosts: 1 }))), [
     "note: 1 value below zero counted as 0: a clock was moved.",
   ]);
+});
+
+test("slow so far", () => {
+  const p99 = { name: "p99", us: 120_000, limitUs: 98_000 };
+
+  assert.deepEqual(said(slowSoFar(facts({ latencies: [p99] }))), [
+    "problem: p99 is 120.0 ms so far; the run allows 98.0 ms.",
+  ]);
+  assert.equal(slowSoFar(facts({ latencies: [p99] }))[0].would, "failed");
+  assert.deepEqual(slowSoFar(facts({ latencies: [{ ...p99, us: 98_000 }] })), []);
+  assert.deepEqual(slowSoFar(facts({ latencies: [{ ...p99, us: null }] })), []);
+});
+
+test("falling behind", () => {
+  assert.deepEqual(said(fallingBehind(facts({ behindS: 6.2, behindBeforeS: 3.1 }))), [
+    "problem: Processing is 6.2 s of load behind, 3.1 s a while before: it does not keep up.",
+  ]);
+  assert.deepEqual(fallingBehind(facts({ behindS: 2.9, behindBeforeS: 0 })), [], "the count may be as late");
+  assert.deepEqual(fallingBehind(facts({ behindS: 6.2, behindBeforeS: 9 })), [], "it catches up");
+});
+
+test("what a run comes to if it ends like this", () => {
+  const late = lateFrames(facts({ framesLate: 900 }));
+  const missing = pushesLost(withSource({ missing: 50 }));
+
+  assert.deepEqual(
+    [...late, ...missing].map(({ would }) => would),
+    ["void", "void"],
+  );
+  assert.equal(lateFrames(facts({ framesLate: 1 }))[0].would, undefined);
+  assert.ok(findings(facts({ verdict: "passed", framesLate: 900 })).every(({ would }) => would === undefined));
 });

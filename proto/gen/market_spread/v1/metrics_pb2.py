@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from market_spread.v1 import limits_pb2 as market__spread_dot_v1_dot_limits__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1emarket_spread/v1/metrics.proto\x12\x10market_spread.v1\x1a\x1dmarket_spread/v1/limits.proto\"\xeb\x02\n\x0bPushRequest\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x15\n\repoch_unix_ns\x18\x02 \x01(\x06\x12\x10\n\x08sequence\x18\x03 \x01(\x04\x12\x15\n\rstart_unix_ns\x18\x04 \x01(\x06\x12\x13\n\x0b\x65nd_unix_ns\x18\x05 \x01(\x06\x12\x0e\n\x06run_id\x18\x06 \x01(\t\x12\x37\n\nhistograms\x18\x07 \x03(\x0b\x32#.market_spread.v1.IntervalHistogram\x12*\n\x08\x63ounters\x18\x08 \x03(\x0b\x32\x18.market_spread.v1.Sample\x12(\n\x06gauges\x18\t \x03(\x0b\x32\x18.market_spread.v1.Sample\x12\x16\n\x0e\x63lock_error_us\x18\n \x01(\x03\x12\x1a\n\x12\x63lock_synchronised\x18\x0b \x01(\x08\x12\x16\n\x0epushes_dropped\x18\x0c \x01(\x04\x12\x0c\n\x04host\x18\r \x01(\t\"\x81\x01\n\tSeriesKey\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x37\n\x06labels\x18\x02 \x03(\x0b\x32\'.market_spread.v1.SeriesKey.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa8\x01\n\x11IntervalHistogram\x12(\n\x03key\x18\x01 \x01(\x0b\x32\x1b.market_spread.v1.SeriesKey\x12\x0f\n\x07\x65ncoded\x18\x02 \x01(\x0c\x12\r\n\x05\x63ount\x18\x03 \x01(\x04\x12\x0b\n\x03sum\x18\x04 \x01(\x04\x12\x0b\n\x03min\x18\x05 \x01(\x04\x12\x0b\n\x03max\x18\x06 \x01(\x04\x12\x10\n\x08overflow\x18\x07 \x01(\x04\x12\x10\n\x08negative\x18\x08 \x01(\x04\"A\n\x06Sample\x12(\n\x03key\x18\x01 \x01(\x0b\x32\x1b.market_spread.v1.SeriesKey\x12\r\n\x05value\x18\x02 \x01(\x01\"1\n\x0cPushResponse\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0f\n\x07refusal\x18\x02 \x01(\t\"\xb5\x01\n\x0bNoteRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0f\n\x07unix_ns\x18\x02 \x01(\x06\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0c\n\x04name\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12+\n\x06limits\x18\x06 \x01(\x0b\x32\x1b.market_spread.v1.RunLimits\x12.\n\tjudgement\x18\x07 \x01(\x0b\x32\x1b.market_spread.v1.Judgement\"\x9c\x02\n\tJudgement\x12-\n\x06\x66\x61iled\x18\x01 \x03(\x0b\x32\x1d.market_spread.v1.FailedCheck\x12\x37\n\nhistograms\x18\x02 \x03(\x0b\x32#.market_spread.v1.IntervalHistogram\x12\x14\n\x0c\x66rom_unix_ns\x18\x03 \x01(\x06\x12\x12\n\nto_unix_ns\x18\x04 \x01(\x06\x12\x31\n\x07too_few\x18\x05 \x03(\x0b\x32 .market_spread.v1.TooFewClusters\x12*\n\x04rows\x18\x06 \x03(\x0b\x32\x1c.market_spread.v1.LatencyRow\x12\r\n\x05\x63\x61use\x18\x07 \x01(\t\x12\x0f\n\x07outcome\x18\x08 \x01(\t\"\xad\x01\n\x0eTooFewClusters\x12(\n\x03key\x18\x01 \x01(\x0b\x32\x1b.market_spread.v1.SeriesKey\x12@\n\x08\x63lusters\x18\x02 \x03(\x0b\x32..market_spread.v1.TooFewClusters.ClustersEntry\x1a/\n\rClustersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"\x1b\n\nLatencyRow\x12\r\n\x05\x63\x65lls\x18\x01 \x03(\t\"\x0e\n\x0cNoteResponse2\x9b\x01\n\x07Metrics\x12I\n\x04Push\x12\x1d.market_spread.v1.PushRequest\x1a\x1e.market_spread.v1.PushResponse(\x01\x30\x01\x12\x45\n\x04Note\x12\x1d.market_spread.v1.NoteRequest\x1a\x1e.market_spread.v1.NoteResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1emarket_spread/v1/metrics.proto\x12\x10market_spread.v1\x1a\x1dmarket_spread/v1/limits.proto\"\xeb\x02\n\x0bPushRequest\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x15\n\repoch_unix_ns\x18\x02 \x01(\x06\x12\x10\n\x08sequence\x18\x03 \x01(\x04\x12\x15\n\rstart_unix_ns\x18\x04 \x01(\x06\x12\x13\n\x0b\x65nd_unix_ns\x18\x05 \x01(\x06\x12\x0e\n\x06run_id\x18\x06 \x01(\t\x12\x37\n\nhistograms\x18\x07 \x03(\x0b\x32#.market_spread.v1.IntervalHistogram\x12*\n\x08\x63ounters\x18\x08 \x03(\x0b\x32\x18.market_spread.v1.Sample\x12(\n\x06gauges\x18\t \x03(\x0b\x32\x18.market_spread.v1.Sample\x12\x16\n\x0e\x63lock_error_us\x18\n \x01(\x03\x12\x1a\n\x12\x63lock_synchronised\x18\x0b \x01(\x08\x12\x16\n\x0epushes_dropped\x18\x0c \x01(\x04\x12\x0c\n\x04host\x18\r \x01(\t\"\x81\x01\n\tSeriesKey\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x37\n\x06labels\x18\x02 \x03(\x0b\x32\'.market_spread.v1.SeriesKey.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa8\x01\n\x11IntervalHistogram\x12(\n\x03key\x18\x01 \x01(\x0b\x32\x1b.market_spread.v1.SeriesKey\x12\x0f\n\x07\x65ncoded\x18\x02 \x01(\x0c\x12\r\n\x05\x63ount\x18\x03 \x01(\x04\x12\x0b\n\x03sum\x18\x04 \x01(\x04\x12\x0b\n\x03min\x18\x05 \x01(\x04\x12\x0b\n\x03max\x18\x06 \x01(\x04\x12\x10\n\x08overflow\x18\x07 \x01(\x04\x12\x10\n\x08negative\x18\x08 \x01(\x04\"A\n\x06Sample\x12(\n\x03key\x18\x01 \x01(\x0b\x32\x1b.market_spread.v1.SeriesKey\x12\r\n\x05value\x18\x02 \x01(\x01\"1\n\x0cPushResponse\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0f\n\x07refusal\x18\x02 \x01(\t\"\xa6\x02\n\x0bNoteRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0f\n\x07unix_ns\x18\x02 \x01(\x06\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0c\n\x04name\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12+\n\x06limits\x18\x06 \x01(\x0b\x32\x1b.market_spread.v1.RunLimits\x12.\n\tjudgement\x18\x07 \x01(\x0b\x32\x1b.market_spread.v1.Judgement\x12>\n\tphases_ms\x18\x08 \x03(\x0b\x32+.market_spread.v1.NoteRequest.PhasesMsEntry\x1a/\n\rPhasesMsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"\x9c\x02\n\tJudgement\x12-\n\x06\x66\x61iled\x18\x01 \x03(\x0b\x32\x1d.market_spread.v1.FailedCheck\x12\x37\n\nhistograms\x18\x02 \x03(\x0b\x32#.market_spread.v1.IntervalHistogram\x12\x14\n\x0c\x66rom_unix_ns\x18\x03 \x01(\x06\x12\x12\n\nto_unix_ns\x18\x04 \x01(\x06\x12\x31\n\x07too_few\x18\x05 \x03(\x0b\x32 .market_spread.v1.TooFewClusters\x12*\n\x04rows\x18\x06 \x03(\x0b\x32\x1c.market_spread.v1.LatencyRow\x12\r\n\x05\x63\x61use\x18\x07 \x01(\t\x12\x0f\n\x07outcome\x18\x08 \x01(\t\"\xad\x01\n\x0eTooFewClusters\x12(\n\x03key\x18\x01 \x01(\x0b\x32\x1b.market_spread.v1.SeriesKey\x12@\n\x08\x63lusters\x18\x02 \x03(\x0b\x32..market_spread.v1.TooFewClusters.ClustersEntry\x1a/\n\rClustersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"\x1b\n\nLatencyRow\x12\r\n\x05\x63\x65lls\x18\x01 \x03(\t\"\x0e\n\x0cNoteResponse2\x9b\x01\n\x07Metrics\x12I\n\x04Push\x12\x1d.market_spread.v1.PushRequest\x1a\x1e.market_spread.v1.PushResponse(\x01\x30\x01\x12\x45\n\x04Note\x12\x1d.market_spread.v1.NoteRequest\x1a\x1e.market_spread.v1.NoteResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,6 +34,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_SERIESKEY_LABELSENTRY']._loaded_options = None
   _globals['_SERIESKEY_LABELSENTRY']._serialized_options = b'8\001'
+  _globals['_NOTEREQUEST_PHASESMSENTRY']._loaded_options = None
+  _globals['_NOTEREQUEST_PHASESMSENTRY']._serialized_options = b'8\001'
   _globals['_TOOFEWCLUSTERS_CLUSTERSENTRY']._loaded_options = None
   _globals['_TOOFEWCLUSTERS_CLUSTERSENTRY']._serialized_options = b'8\001'
   _globals['_PUSHREQUEST']._serialized_start=84
@@ -49,17 +51,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PUSHRESPONSE']._serialized_start=819
   _globals['_PUSHRESPONSE']._serialized_end=868
   _globals['_NOTEREQUEST']._serialized_start=871
-  _globals['_NOTEREQUEST']._serialized_end=1052
-  _globals['_JUDGEMENT']._serialized_start=1055
-  _globals['_JUDGEMENT']._serialized_end=1339
-  _globals['_TOOFEWCLUSTERS']._serialized_start=1342
-  _globals['_TOOFEWCLUSTERS']._serialized_end=1515
-  _globals['_TOOFEWCLUSTERS_CLUSTERSENTRY']._serialized_start=1468
-  _globals['_TOOFEWCLUSTERS_CLUSTERSENTRY']._serialized_end=1515
-  _globals['_LATENCYROW']._serialized_start=1517
-  _globals['_LATENCYROW']._serialized_end=1544
-  _globals['_NOTERESPONSE']._serialized_start=1546
-  _globals['_NOTERESPONSE']._serialized_end=1560
-  _globals['_METRICS']._serialized_start=1563
-  _globals['_METRICS']._serialized_end=1718
+  _globals['_NOTEREQUEST']._serialized_end=1165
+  _globals['_NOTEREQUEST_PHASESMSENTRY']._serialized_start=1118
+  _globals['_NOTEREQUEST_PHASESMSENTRY']._serialized_end=1165
+  _globals['_JUDGEMENT']._serialized_start=1168
+  _globals['_JUDGEMENT']._serialized_end=1452
+  _globals['_TOOFEWCLUSTERS']._serialized_start=1455
+  _globals['_TOOFEWCLUSTERS']._serialized_end=1628
+  _globals['_TOOFEWCLUSTERS_CLUSTERSENTRY']._serialized_start=1581
+  _globals['_TOOFEWCLUSTERS_CLUSTERSENTRY']._serialized_end=1628
+  _globals['_LATENCYROW']._serialized_start=1630
+  _globals['_LATENCYROW']._serialized_end=1657
+  _globals['_NOTERESPONSE']._serialized_start=1659
+  _globals['_NOTERESPONSE']._serialized_end=1673
+  _globals['_METRICS']._serialized_start=1676
+  _globals['_METRICS']._serialized_end=1831
 # @@protoc_insertion_point(module_scope)

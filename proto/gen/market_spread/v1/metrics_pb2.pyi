@@ -263,6 +263,26 @@ class NoteRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class PhasesMsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     RUN_ID_FIELD_NUMBER: _builtins.int
     UNIX_NS_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
@@ -270,15 +290,16 @@ class NoteRequest(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     LIMITS_FIELD_NUMBER: _builtins.int
     JUDGEMENT_FIELD_NUMBER: _builtins.int
+    PHASES_MS_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """The run; not empty."""
     unix_ns: _builtins.int
     """The moment, Unix epoch in nanoseconds."""
     kind: _builtins.str
-    """What kind of note: `title`, `limits`, `system`, `phase`, `result`, `verdict` or `event`."""
+    """What kind of note: `title`, `limits`, `plan`, `system`, `phase`, `result`, `verdict` or `event`."""
     name: _builtins.str
-    """The title; the workload; what kind of system that is not ours (`command`); the phase that begins (`measuring`); the
-    verdict (`passed`), of a result as well; a short name of the event.
+    """The title; the workload, of limits and of a plan; what kind of system that is not ours (`command`); the phase that
+    begins (`measuring`); the verdict (`passed`), of a result as well; a short name of the event.
     """
     text: _builtins.str
     """A sentence about it, or empty. Of a system that is a pipeline: its steps, a line each. Of a result: its JSON document."""
@@ -290,6 +311,10 @@ class NoteRequest(_message.Message):
     def judgement(self) -> Global___Judgement:
         """Of a verdict: what it is made of."""
 
+    @_builtins.property
+    def phases_ms(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Of a plan: how long phases are to last, milliseconds, by their names. One that is not there lasts as long as it takes."""
+
     def __init__(
         self,
         *,
@@ -300,10 +325,11 @@ class NoteRequest(_message.Message):
         text: _builtins.str = ...,
         limits: _limits_pb2.RunLimits | None = ...,
         judgement: Global___Judgement | None = ...,
+        phases_ms: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["judgement", b"judgement", "limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["judgement", b"judgement", "kind", b"kind", "limits", b"limits", "name", b"name", "run_id", b"run_id", "text", b"text", "unix_ns", b"unix_ns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["judgement", b"judgement", "kind", b"kind", "limits", b"limits", "name", b"name", "phases_ms", b"phases_ms", "run_id", b"run_id", "text", b"text", "unix_ns", b"unix_ns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,6 +1,7 @@
 /** uPlot as all our charts have it: axes, fonts, cursor, size after the space there is, and what time charts share. */
 
 import { axisLatency, elapsed } from "../format.js";
+import { faultBands } from "../faults.js";
 import { warmUp } from "../phases.js";
 import { colour, onTheme } from "../theme.js";
 
@@ -9,7 +10,7 @@ import { colour, onTheme } from "../theme.js";
 
 const SYNC_KEY = "time";
 /** Kinds of notes that are no moment to be marked. */
-const UNMARKED = ["verdict", "limits", "result"];
+const UNMARKED = ["verdict", "limits", "plan", "system", "result"];
 /**
  * Dashes of what is marked besides phases; a collection is a short line at the foot. They have no colours: lines have.
  * @type {Record<string, number[]>}
@@ -248,7 +249,7 @@ function zoomed(at, width, factor) {
 }
 
 /**
- * Draw the warm-up's shade and the phases' marks below the lines.
+ * Draw the warm-up's shade, bands of planned faults and the phases' marks below the lines.
  * @param {() => {view: View | null}} state
  * @returns {(plot: Plot) => void}
  */
@@ -266,6 +267,13 @@ export function marksHook(state) {
     for (const { from, to } of warmUp(view.model.notes, view.span)) {
       ctx.fillStyle = colour("--shade");
       ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
+    }
+    for (const { from, to } of faultBands(view.history.result)) {
+      const wide = Math.max(2 * uPlot.pxRatio, at(to) - at(from));
+      ctx.fillStyle = colour("--fault");
+      ctx.fillRect(at(from), bbox.top, wide, bbox.height);
+      ctx.fillStyle = colour("--bad");
+      ctx.fillRect(at(from), bbox.top, wide, 3 * uPlot.pxRatio);
     }
     ctx.lineWidth = uPlot.pxRatio;
     for (const { unix_ms: ms, kind } of view.model.notes) {

@@ -17,6 +17,7 @@ import {
   rateRows,
   rateSummary,
 } from "../parts/lines.js";
+import { Progress } from "../parts/progress.js";
 import { SlowSeconds } from "../parts/slow.js";
 import { Tiles } from "../parts/tiles.js";
 import { Why } from "../parts/why.js";
@@ -60,6 +61,7 @@ export class OverviewPage {
   constructor(app) {
     this.app = app;
     const { actions } = app;
+    this.progress = new Progress();
     this.why = new Why();
     this.tiles = new Tiles(app.model);
     this.slow = new SlowSeconds(app.model, actions);
@@ -112,6 +114,7 @@ export class OverviewPage {
     this.element = h(
       "div",
       {},
+      this.progress.element,
       this.why.element,
       this.tiles.element,
       this.pinned,
@@ -140,6 +143,7 @@ export class OverviewPage {
     const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
     const { choice } = this.app.route;
     const { live } = view.model;
+    this.progress.update(view);
     this.why.update(view.history, { live, result: view.history.result });
     const compared = this.#compared(view);
     this.tiles.update(view, hist, points.at(-1)?.value ?? null, compared);
@@ -188,7 +192,11 @@ export class OverviewPage {
     this.notes.setRows(
       view.model.notes
         .filter(({ kind, unix_ms: ms }) => {
-          return kind !== "result" && (choice.kind !== "fixed" || (ms >= view.range.from && ms < view.range.to));
+          return (
+            kind !== "result" &&
+            kind !== "plan" &&
+            (choice.kind !== "fixed" || (ms >= view.range.from && ms < view.range.to))
+          );
         })
         .map(({ unix_ms: ms, kind, name, text }) => [
           elapsed((ms - view.begin) / 1000),

@@ -2,6 +2,7 @@
 
 import { h, setAttribute, setText, show } from "../dom.js";
 import { dateTime, duration } from "../format.js";
+import { progressOf } from "../phases.js";
 import { theme } from "../theme.js";
 import { hasNoObjective } from "./document.js";
 
@@ -131,7 +132,8 @@ function stateOf({ model, fromFile, loading, failure, reached, link }) {
   if (newest > 0 && ageMs > STALE_MS) {
     return { word: "stale", text: `${phase}no push for ${duration(ageMs)}`, level: "bad" };
   }
-  return { word: "live", text: model.phase, level: "good" };
+  const left = progressOf(model.notes, model.nowMs)?.left ?? "";
+  return { word: "live", text: `${model.phase}${left && `, ${left}`}`, level: "good" };
 }
 
 /** Why no run is shown, in a sentence. @param {import("../feed.js").Feed} feed */

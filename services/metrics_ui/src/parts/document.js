@@ -132,13 +132,19 @@ function factText(value) {
 }
 
 /**
- * Batch boundaries and collections as notes, which every time chart marks.
+ * The result, whose planned faults every chart over time has as bands, and batch boundaries and collections, which it marks.
  * @param {ReportData} facts
  * @returns {Note[]}
  */
 export function marks({ result }) {
   const events = result.causes?.events ?? [];
-  return events
+  const noted = {
+    unix_ms: Date.parse(result.started),
+    kind: "result",
+    name: result.verdict,
+    text: JSON.stringify(result),
+  };
+  const marked = events
     .filter(({ kind }) => kind === "boundary" || kind === "gc")
     .map(({ kind, begin_unix_ms: ms, duration_ms: length, text: name }) => ({
       unix_ms: ms,
@@ -146,4 +152,5 @@ export function marks({ result }) {
       name,
       text: `${Math.round(length)} ms`,
     }));
+  return [noted, ...marked];
 }

@@ -7,6 +7,7 @@ import { Heatmap } from "../charts/heatmap.js";
 import { Lanes } from "../charts/lanes.js";
 import { STAGE_COLOURS, orderRows } from "../charts/orders.js";
 import { around, aroundMoment, eventsIn, meanStages, ordersIn } from "../causes.js";
+import { aroundFault, faultAt, faultBands } from "../faults.js";
 import { h, setText, show } from "../dom.js";
 import { counted, latency, share, whole } from "../format.js";
 import { percentile } from "../hdr.js";
@@ -14,9 +15,11 @@ import { saveText } from "../save.js";
 import { CPU, END_TO_END, STAGES, stageLatency } from "../steps.js";
 import { traceOf } from "../trace.js";
 import { inWordsOf } from "../words.js";
+import { PlannedFaults } from "./faults.js";
 import { WorstSeconds } from "./worst.js";
 
 /** @import {StagePart} from "../causes.js" */
+/** @import {FaultBand} from "../faults.js" */
 /** @import {RunModel} from "../model.js" */
 /** @import {Actions, CausesData, OrderData, Part, ResultData} from "../types.js" */
 /** @import {View} from "../view.js" */
@@ -28,6 +31,8 @@ export class SlowSeconds {
   #view = null;
   /** @type {CausesData | null} */
   #causes = null;
+  /** @type {FaultBand[]} */
+  #faults = [];
 
   /** @param {RunModel} model for its words @param {Actions} actions */
   constructor(model, actions) {
@@ -37,7 +42,10 @@ export class SlowSeconds {
     const picking = {
       ...actions,
       pick: (ms) => {
-        const { from, to } = aroundMoment(ms);
+        // A fault first; when it is looked at, its seconds.
+        const fault = faultAt(this.#faults, ms);
+        const isShown = fault && this.faults.isChosen(fault);
+        const { from, to } = fault && !isShown ? aroundFault(fault) : aroundMoment(ms);
         actions.brush(from, to);
       },
     };
@@ -47,13 +55,17 @@ export class SlowSeconds {
       const { from, to } = around(second);
       actions.brush(from, to);
     }, this.say);
+    this.faults = new PlannedFaults((fault) => {
+      const { from, to } = aroundFault(fault);
+      actions.brush(from, to);
+    });
     this.rows = h("tbody");
     this.caption = h("caption");
     this.orders = this.#orders();
     this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
     this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
     this.where = h("section.where", {}, this.median.element, this.slowest.element);
-    this.map = h("div.map", {}, this.heat.element, this.lanes.element);
+    this.map = h("div.map", {}, this.heat.element, this.lanes.element, this.faults.element);
   }
 
   /**
@@ -68,11 +80,22 @@ export class SlowSeconds {
     const samples = bins.reduce((sum, { hist }) => sum + hist.count, 0);
     this.heat.update(view, bins, `${counted(samples, "sample")}; the stronger the colour, the more of them`);
     const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
-    this.lanes.update(view, causes?.events ?? [], cpu, result?.machine?.cores ?? 0);
+    this.#faults = faultBands(result);
+    this.faults.update(this.#faults, chosen, view.begin);
+    this.lanes.update(view, this.#eventsOf(causes), cpu, result?.machine?.cores ?? 0);
     this.worst.update(causes?.seconds ?? [], chosen, view.begin);
     const orders = ordersIn(causes?.orders ?? [], view.range);
     this.#showOrders(orders, view.begin);
     this.#showStages(view, orders);
+  }
+
+  /** The events, those of faults with what became of the output. @param {CausesData | null} causes */
+  #eventsOf(causes) {
+    const faults = [...this.#faults];
+    return (causes?.events ?? []).map((event) => {
+      const fault = event.kind === "fault" ? faults.shift() : undefined;
+      return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
+    });
   }
 
   release() {

@@ -3,7 +3,7 @@
 import io
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -112,7 +112,10 @@ class Story:
 
             def __init__(self, run_id: str, *, clock: object) -> None: ...
 
-            def say(self, kind: str, name: str, text: str = "", *, limits: RunLimits | None = None) -> None:
+            def say(
+                self, kind: str, name: str, text: str = "", *, limits: RunLimits | None = None,
+                phases_ms: Mapping[str, int] | None = None,
+            ) -> None:  # fmt: skip
                 tell(f"{kind}: {name}" + (f", {limits.late_us / 1000:g} ms" if limits else ""))
 
             def tell(self, note: NoteRequest) -> None:
@@ -171,6 +174,7 @@ def test_page_has_all_that_was_pushed_and_the_verdict(tmp_path: Path, monkeypatc
     assert story.told == [
         "title: quick: 20,000 messages/s",
         "limits: quick, 250 ms",
+        "plan: quick",
         "phase: starting",
         "notes to 127.0.0.1:5",
         "phase: measuring",
@@ -204,6 +208,7 @@ def words():
 @pytest.mark.parametrize("letters", [2, 9000])
 def test_of_a_system_its_kind_and_its_steps_are_noted_as_far_as_a_note_has_room(tmp_path: Path, letters: int) -> None:
     (tmp_path / "pipeline.py").write_text(PIPELINE.format(letters=letters))
+    (tmp_path / "words.txt").write_text("one\ntwo\n")
     (tmp_path / "workload.yaml").write_text(
         "{name: words, seed: 1, load: {profile: constant, messages_per_s: 10, duration_s: 10}, "
         "warm_up: {duration_s: 4, settle_s: 2}, system: {pipeline: 'pipeline.py:words'}, "
@@ -211,25 +216,35 @@ def test_of_a_system_its_kind_and_its_steps_are_noted_as_far_as_a_note_has_room(
     )
     notes = RunNotes("r1", clock=ManualClock(1))
 
-    execute._introduce(read_workload(tmp_path / "workload.yaml"), notes, is_here=True)
+    plan = plan_of_workload(read_workload(tmp_path / "workload.yaml"))
+    execute._introduce(plan, notes, is_here=True)
 
     (note,) = (note for note in notes.waiting if note.kind == "system")
     check_note(note, note.unix_ns)
     steps = f"words\n  source words: text\n    map cut {'x' * letters}\n  sink counts"
     assert (note.name, note.text) == ("pipeline", steps[:2000])
 
-    execute._introduce(
-        read_workload(tmp_path / "workload.yaml"), elsewhere := RunNotes("r1", clock=ManualClock(1)), is_here=False
-    )
+    execute._introduce(plan, elsewhere := RunNotes("r1", clock=ManualClock(1)), is_here=False)
     assert [(note.name, note.text) for note in elsewhere.waiting if note.kind == "system"] == [("pipeline", "")]
 
 
 def test_of_our_own_application_no_system_is_noted() -> None:
     notes = RunNotes("r1", clock=ManualClock())
 
-    execute._introduce(read_workload(QUICK), notes, is_here=True)
+    execute._introduce(plan_of_workload(read_workload(QUICK)), notes, is_here=True)
 
-    assert [note.kind for note in notes.waiting] == ["title", "limits"]
+    assert [note.kind for note in notes.waiting] == ["title", "limits", "plan"]
+
+
+def test_how_long_the_phases_are_to_last_is_noted() -> None:
+    notes, workload = RunNotes("r1", clock=ManualClock(1)), read_workload(QUICK)
+
+    execute._introduce(plan_of_workload(workload), notes, is_here=True)
+
+    *_, note = notes.waiting
+    check_note(note, note.unix_ns)
+    assert (note.kind, note.name) == ("plan", "quick")
+    assert dict(note.phases_ms) == {"warming up": workload.warm_up.duration_s * 1000, "measuring": 60_000}
 
 
 def test_kept_page_is_served_until_told_and_then_all_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,6 +204,20 @@ def test_data_have_what_the_run_is_judged_by_and_what_it_came_to(tmp_path: Path)
     assert [(head["verdict"], head["outcome"]) for head in archived] == [("failed", "failed (system)")]
 
 
+def test_data_have_how_long_phases_are_to_last(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.note("plan", "quick", phases_ms={"warming up": 12_000, "measuring": 60_000})
+    rig.note("phase", "measuring")
+
+    phase, plan = rig.data()["notes"]
+
+    assert (plan["kind"], plan["phases_ms"]) == ("plan", {"warming up": 12_000, "measuring": 60_000})
+    assert "phases_ms" not in phase
+    assert rig.files is not None
+    rig.files.close()
+    assert Rig(tmp_path).data()["notes"] == [phase, plan]  # from the log
+
+
 @pytest.mark.parametrize(
     ("kind", "parts", "reason"),
     [

@@ -28,7 +28,7 @@ from market_spread.controller.exits import is_quiet, sentence_of
 from market_spread.controller.plan.plan import RunPlan, plan_of_workload
 from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.system import SystemWorkload
-from market_spread.controller.plan.workload import Workload, in_words, run_limits
+from market_spread.controller.plan.workload import in_words, run_limits
 from market_spread.controller.run_folder import Manifest, RunFolder, State, gather_logs, locked, new_run_folder
 from market_spread.controller.session.capture import Capture, finish
 from market_spread.controller.session.metrics_page import RunNotes, end_notes, export_page, show_page, with_notes
@@ -193,7 +193,7 @@ def launch(
                 line(hint)
 
         with _ended(environment, capture, notes):
-            _introduce(plan.workload, notes, is_here=environment.host() is not None)
+            _introduce(plan, notes, is_here=environment.host() is not None)
             with live_progress(console, clock) as show:
 
                 def shown(progress: RunProgress) -> None:
@@ -231,14 +231,16 @@ def launch(
         return result
 
 
-def _introduce(workload: Workload, notes: RunNotes, *, is_here: bool) -> None:
-    """Note what is to run, by what it is judged, and of a system that is not ours its kind and its steps.
+def _introduce(plan: RunPlan, notes: RunNotes, *, is_here: bool) -> None:
+    """Note what is to run and for how long, by what it is judged, and of a system that is not ours its kind and steps.
 
     is_here: else the steps are left out, as a pod that drives a run has no Spark.
     """
-    limits = run_limits(workload)
+    workload, limits = plan.workload, run_limits(plan.workload)
+    seconds = {"warming up": workload.warm_up.duration_s, "measuring": plan.duration_s}
     notes.say("title", f"{workload.name}: {workload.load.highest_per_s:,} messages/s")
     notes.say("limits", workload.name, in_words(limits), limits=limits)
+    notes.say("plan", workload.name, phases_ms={phase: round(each * 1000) for phase, each in seconds.items() if each})
     if isinstance(workload, SystemWorkload):
         steps = ""
         if is_here and (pipeline := workload.system.pipeline) is not None:

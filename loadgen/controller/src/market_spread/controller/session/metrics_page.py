@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import grpc
@@ -32,7 +33,7 @@ from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.page import one_file
-from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
+from market_spread.v1.limits_pb2 import FailedCheck
 from market_spread.v1.metrics_pb2 import Judgement, LatencyRow, NoteRequest, SeriesKey, TooFewClusters
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 
@@ -77,9 +78,9 @@ class RunNotes:
         lost = len(self.waiting) + self.dropped
         return f"the metrics aggregator did not take {counted(lost, 'note')} within {CLOSE_S:g} s" if lost else ""
 
-    def say(self, kind: str, name: str, text: str = "", *, limits: RunLimits | None = None) -> None:
-        """Note it as of now. kind: title, phase, event, or limits with what the run is judged by."""
-        self.tell(NoteRequest(unix_ns=self._clock.unix_ns(), kind=kind, name=name, text=text, limits=limits))
+    def say(self, kind: str, name: str, text: str = "", **more: Any) -> None:
+        """Note it as of now. kind: title, phase, event, limits or plan; more: the fields that only such a note has."""
+        self.tell(NoteRequest(unix_ns=self._clock.unix_ns(), kind=kind, name=name, text=text, **more))
 
     def tell(self, note: NoteRequest) -> None:
         """Send the note when it is its turn."""

@@ -158,6 +158,8 @@ def notes_of(notes: Iterable[NoteRequest]) -> list[View]:
 
 def _note(note: NoteRequest) -> View:
     view: View = {"unix_ms": _ms(note.unix_ns), "kind": note.kind, "name": note.name, "text": note.text}
+    if note.phases_ms:
+        view["phases_ms"] = dict(note.phases_ms)
     if note.HasField("limits"):
         view["limits"] = {
             field.name: dict(value) if isinstance(value, Mapping) else value

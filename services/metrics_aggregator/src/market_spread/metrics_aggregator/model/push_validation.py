@@ -26,7 +26,7 @@ ROWS_MAX = 100
 AHEAD_MAX_NS, SEQUENCE_MAX = 86_400_000_000_000, 2**53
 # The percentiles that a limit may be on, by name, as quantiles.
 QUANTILES = {**{f"p{percent:g}": f"{round(percent / 100, 6):g}" for percent in PERCENTILES}, "max": "1"}
-NoteKind = Literal["title", "limits", "system", "phase", "result", "verdict", "event"]
+NoteKind = Literal["title", "limits", "plan", "system", "phase", "result", "verdict", "event"]
 KINDS = get_args(NoteKind)
 NoteKey = tuple[int, str, str]
 _LARGEST = sys.float_info.max

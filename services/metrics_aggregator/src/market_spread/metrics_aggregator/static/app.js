@@ -427,16 +427,16 @@
     return `${fixed2(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
   }
   function duration(ms) {
-    const seconds2 = Math.max(0, ms) / 1e3;
-    if (seconds2 < 10) return `${+seconds2.toFixed(1)} s`;
-    if (seconds2 < 60) return `${Math.round(seconds2)} s`;
-    const all = Math.round(seconds2);
+    const seconds3 = Math.max(0, ms) / 1e3;
+    if (seconds3 < 10) return `${+seconds3.toFixed(1)} s`;
+    if (seconds3 < 60) return `${Math.round(seconds3)} s`;
+    const all = Math.round(seconds3);
     if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
     return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
   }
-  function elapsed(seconds2, digits = 0) {
-    const ticks = Math.round(Math.abs(seconds2) * 10 ** digits);
-    const sign = seconds2 < 0 && ticks > 0 ? "−" : "";
+  function elapsed(seconds3, digits = 0) {
+    const ticks = Math.round(Math.abs(seconds3) * 10 ** digits);
+    const sign = seconds3 < 0 && ticks > 0 ? "−" : "";
     const all = Math.floor(ticks / 10 ** digits);
     const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
     const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
@@ -460,8 +460,36 @@
     return String(number).padStart(2, "0");
   }
 
+  // src/faults.js
+  var AROUND_MS = 5e3;
+  function faultBands(result) {
+    const events = (result?.causes?.events ?? []).filter(({ kind }) => kind === "fault");
+    const figures2 = result?.planned_faults ?? [];
+    return events.map(({ begin_unix_ms: from, duration_ms: length, text: title }, at) => ({
+      from,
+      to: from + length,
+      title,
+      // Both are by their begin; where one of them lacks some, nobody knows which belong together.
+      text: events.length === figures2.length ? faultText(figures2[at]) : "its figures are not known"
+    }));
+  }
+  function faultText({ silence_s: silence, recovered_s: recovered, lost, late, doubled, orders }) {
+    const back = recovered === null ? "not seen to recover" : `recovered ${seconds(recovered)} after its end`;
+    return `silent for ${seconds(silence)}, ${back}; of ${counted(orders, "order")} that it met ${lost} lost, ${late} late` + (doubled > 0 ? `, ${doubled} answered twice` : "");
+  }
+  function aroundFault({ from, to }) {
+    return { from: from - AROUND_MS, to: to + AROUND_MS };
+  }
+  function faultAt(bands, ms) {
+    return bands.find(({ from, to }) => ms >= from && ms <= to) ?? null;
+  }
+  function seconds(value) {
+    return `${value.toFixed(value < 10 ? 2 : 1)} s`;
+  }
+
   // src/phases.js
   var MEASURING = /measur/;
+  var MEASURED = "measuring";
   function measuredPart(notes, range) {
     const phases = notes.filter(({ kind }) => kind === "phase");
     const at = phases.findIndex(({ name }) => MEASURING.test(name));
@@ -475,10 +503,33 @@
     const measuring = phases.find(({ name }) => MEASURING.test(name));
     return phases.length > 0 ? [{ from: span.from, to: measuring?.unix_ms ?? span.to }] : [];
   }
+  function progressOf(notes, nowMs) {
+    const phases = notes.filter(({ kind }) => kind === "phase");
+    const phase = phases.at(-1);
+    if (!phase) return null;
+    const planned = notes.findLast(({ kind }) => kind === "plan")?.phases_ms ?? {};
+    const passedMs = 1e3 * Math.max(0, Math.floor((nowMs - phase.unix_ms) / 1e3));
+    const lastsMs = planned[phase.name] ?? 0;
+    const measuredMs = planned[MEASURED] ?? 0;
+    const isBefore = measuredMs > 0 && !phases.some(({ name }) => name === MEASURED);
+    const then = isBefore ? `; then ${duration(measuredMs)} are measured` : "";
+    const title = `${phase.name.slice(0, 1).toUpperCase()}${phase.name.slice(1)}`;
+    if (lastsMs === 0) {
+      return { title, text: `for ${elapsed(passedMs / 1e3)}${then}`, left: "", part: null };
+    }
+    const left = passedMs < lastsMs ? `${elapsed((lastsMs - passedMs) / 1e3)} left` : "about to end";
+    const at = elapsed(Math.min(passedMs, lastsMs) / 1e3);
+    return {
+      title,
+      text: `${at} of ${elapsed(lastsMs / 1e3)}, ${left}${then}`,
+      left,
+      part: Math.min(1, passedMs / lastsMs)
+    };
+  }
 
   // src/charts/plot.js
   var SYNC_KEY = "time";
-  var UNMARKED = ["verdict", "limits", "result"];
+  var UNMARKED = ["verdict", "limits", "plan", "system", "result"];
   var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
   var CLICK_MS = 250;
   var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
@@ -502,7 +553,7 @@
       ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
       space: 64,
       incrs: STEPS_S,
-      values: (_plot, splits) => splits.map((seconds2) => elapsed(seconds2))
+      values: (_plot, splits) => splits.map((seconds3) => elapsed(seconds3))
     });
   }
   function latencyAxis() {
@@ -654,6 +705,13 @@
       for (const { from, to } of warmUp(view.model.notes, view.span)) {
         ctx.fillStyle = colour("--shade");
         ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
+      }
+      for (const { from, to } of faultBands(view.history.result)) {
+        const wide = Math.max(2 * uPlot.pxRatio, at(to) - at(from));
+        ctx.fillStyle = colour("--fault");
+        ctx.fillRect(at(from), bbox.top, wide, bbox.height);
+        ctx.fillStyle = colour("--bad");
+        ctx.fillRect(at(from), bbox.top, wide, 3 * uPlot.pxRatio);
       }
       ctx.lineWidth = uPlot.pxRatio;
       for (const { unix_ms: ms, kind } of view.model.notes) {
@@ -2616,12 +2674,12 @@
 
   // src/steps.js
   var PREFIX = "market_spread_";
-  var MEASURED = { phase: "measured" };
+  var MEASURED2 = { phase: "measured" };
   function metric(name, labels) {
     return labels === void 0 ? { name: PREFIX + name } : { name: PREFIX + name, labels };
   }
-  var END_TO_END = metric("receiver_end_to_end_seconds", MEASURED);
-  var SERVICE = metric("receiver_service_seconds", MEASURED);
+  var END_TO_END = metric("receiver_end_to_end_seconds", MEASURED2);
+  var SERVICE = metric("receiver_service_seconds", MEASURED2);
   var SEND_LAG = metric("sender_send_lag_seconds");
   var SENT = metric("sender_messages_sent_total");
   var DUE = metric("sender_messages_due_total");
@@ -2720,7 +2778,7 @@
   ];
   function stage(name) {
     return {
-      latency: metric("receiver_stage_seconds", { ...MEASURED, stage: name }),
+      latency: metric("receiver_stage_seconds", { ...MEASURED2, stage: name }),
       over: [metric("receiver_stage_seconds", { stage: name })]
     };
   }
@@ -2763,7 +2821,7 @@
   }
   var MAIN_LATENCY = [
     { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
-    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED) }
+    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED2) }
   ];
   function workerStep(model, source) {
     if (!workers(model).includes(source)) return null;
@@ -3323,12 +3381,12 @@
   function oddPartitions(figures2, beginMs) {
     if (figures2.length < 2) return [];
     const said = [];
-    const [behind, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
-    if ((behind.most ?? 0) > Math.max(behind.sent ?? 0, ODD * (next.most ?? 0))) {
-      const stood = behind.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind.stoodMs)}` : "";
-      const at = elapsed((behind.mostMs - beginMs) / 1e3);
+    const [behind2, next] = [...figures2].sort((one, other) => (other.most ?? 0) - (one.most ?? 0));
+    if ((behind2.most ?? 0) > Math.max(behind2.sent ?? 0, ODD * (next.most ?? 0))) {
+      const stood = behind2.stoodMs > 0 ? `; nothing of it was committed for up to ${duration(behind2.stoodMs)}` : "";
+      const at = elapsed((behind2.mostMs - beginMs) / 1e3);
       said.push(
-        `${behind.name} was ${counted(behind.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
+        `${behind2.name} was ${counted(behind2.most ?? 0, "message")} behind at ${at}, no other partition more than ${counted(next.most ?? 0, "message")}${stood}.`
       );
     }
     const timed = figures2.filter(({ hist }) => supports(hist, 50));
@@ -3602,6 +3660,7 @@
   // src/facts.js
   var ORDERS_FLOW_PER_S = 1;
   var FINE_BINS = 4e3;
+  var LATELY_MS = 1e4;
   function factsOf(view) {
     const { model } = view;
     const latency2 = view.hist(END_TO_END);
@@ -3626,6 +3685,7 @@
       historyDropped: model.aggregator.history_dropped ?? 0,
       ...view.outliers(),
       ...longestStandstill(view),
+      ...model.live ? { latencies: latenciesSoFar(view), ...behind(view) } : { latencies: [], behindS: 0, behindBeforeS: 0 },
       oddPartitions: view.history.system ? oddPartitions(partitionFigures(view), view.begin) : []
     };
   }
@@ -3646,6 +3706,28 @@
       else bins.set(number, { from, to, value });
     }
     return [...bins.values()];
+  }
+  function latenciesSoFar(view) {
+    const { latency_us_max: limits = {}, settle_us: settleUs = 0 } = view.history.limits;
+    const from = view.flow.from + settleUs / 1e3;
+    const settled = new View(view.model, { ...view.range, from, whole: false }, view.span, { history: view.history });
+    const hist = settled.hist(END_TO_END);
+    return Object.entries(limits).map(([name, limitUs]) => {
+      const max = hist.count > 0 ? hist.maxUs : null;
+      return { name, us: name === "max" ? max : shownPercentile(hist, Number(name.slice(1))), limitUs };
+    });
+  }
+  function behind(view) {
+    const latelyMs = Math.max(LATELY_MS, 2 * ((view.history.limits.stall_us ?? 0) / 1e3));
+    const points = lagPoints(view).filter(({ from }) => from >= view.flow.from);
+    const rate2 = view.rate(SENT) ?? 0;
+    const end = points.at(-1)?.to ?? 0;
+    if (rate2 < ORDERS_FLOW_PER_S || end - view.flow.from < 2 * latelyMs) return { behindS: 0, behindBeforeS: 0 };
+    const least = (back) => {
+      const within = points.filter(({ to }) => to > end - (back + 1) * latelyMs && to <= end - back * latelyMs);
+      return Math.min(...within.map(({ value }) => value)) / rate2;
+    };
+    return { behindS: least(0), behindBeforeS: least(1) };
   }
   function newestOfEach(sources, nowMs) {
     const bySource = /* @__PURE__ */ new Map();
@@ -3682,8 +3764,11 @@
 
   // src/rules.js
   var SILENCE_MS = 3e3;
+  var BEHIND_S = 3;
+  var GROWN_S = 0.5;
   var DOERS = { system: "the system's doing", rig: "the rig's doing" };
   var problem = (text, page) => ({ level: "problem", text, page });
+  var ending = (would) => (text, page) => ({ level: "problem", text, page, would });
   var note = (text, page) => ({ level: "note", text, page });
   function failedChecks({ failedChecks: failed }) {
     return failed.map(({ text, cause }) => problem(`${text}${DOERS[cause] ? ` (${DOERS[cause]})` : ""}.`, "overview"));
@@ -3695,7 +3780,7 @@
     const late = lateUs === void 0 ? "late" : `more than ${latency(lateUs)} after their plan`;
     const may = allowed === void 0 ? "" : `; the run allows ${share(allowed)}`;
     const text = `${counted(framesLate, "frame")} of ${whole(framesSent)} (${share(part)}) left ${late}${may}.`;
-    return [(allowed !== void 0 && part > allowed ? problem : note)(text, "computations/send_all")];
+    return [(allowed !== void 0 && part > allowed ? ending("void") : note)(text, "computations/send_all")];
   }
   function silentSources({ live, sources }) {
     if (!live) return [];
@@ -3706,7 +3791,7 @@
   function pushesLost({ sources, limits }) {
     const { missing_share_max: allowed } = limits;
     const [lost, taken] = [sum2(sources, "missing"), sum2(sources, "pushes")];
-    const say = allowed !== void 0 && lost > allowed * (lost + taken) ? problem : note;
+    const say = allowed !== void 0 && lost > allowed * (lost + taken) ? ending("void") : note;
     return sources.filter(({ missing: missing2, dropped }) => missing2 + dropped > 0).map(
       ({ source, missing: missing2, dropped }) => say(
         `${source}: ${[
@@ -3771,14 +3856,25 @@
     return dropped > 0 ? [note(text, "aggregator")] : [];
   }
   function messagesFailed({ failed }) {
-    return failed > 0 ? [problem(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
+    return failed > 0 ? [ending("failed")(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
   }
   function stall({ stallMs, stallAtS, limits }) {
     if (limits.stall_us === void 0) return [];
     const limitMs = limits.stall_us / 1e3;
     if (!(stallMs > limitMs)) return [];
     const text = `No alert came for ${duration(stallMs)}, from ${elapsed(stallAtS)} on`;
-    return [problem(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+    return [ending("failed")(`${text}; the run allows ${duration(limitMs)}.`, "pipeline")];
+  }
+  function slowSoFar({ latencies }) {
+    return latencies.flatMap(
+      ({ name, us, limitUs }) => us !== null && us > limitUs ? [ending("failed")(`${name} is ${latency(us)} so far; the run allows ${latency(limitUs)}.`, "pipeline")] : []
+    );
+  }
+  function fallingBehind({ behindS, behindBeforeS }) {
+    if (behindS <= BEHIND_S || behindS <= behindBeforeS + GROWN_S) return [];
+    const before = duration(behindBeforeS * 1e3);
+    const text = `Processing is ${duration(behindS * 1e3)} of load behind, ${before} a while before: it does not keep up.`;
+    return [ending("failed")(text, "pipeline")];
   }
   function unevenPartitions({ oddPartitions: oddPartitions2 }) {
     return oddPartitions2.map((text) => note(text, "pipeline"));
@@ -3793,6 +3889,8 @@
     failedChecks,
     messagesFailed,
     stall,
+    fallingBehind,
+    slowSoFar,
     silentSources,
     lateFrames,
     unevenPartitions,
@@ -3862,8 +3960,58 @@
     return [{ level: verdict.name === "passed" ? "none" : "problem", text }];
   }
 
+  // src/parts/progress.js
+  var WORDS2 = { void: "Void", failed: "Failed" };
+  var Progress = class {
+    #shown = "";
+    constructor() {
+      this.phase = h("b");
+      this.left = h("span");
+      this.bar = h("progress", { max: 1, "aria-label": "How much of the phase is over" });
+      this.hints = h("ul.hints", { role: "status" });
+      this.element = h(
+        "section.now",
+        { "aria-label": "The run now" },
+        h("p.phase", {}, this.phase, " ", this.left),
+        this.bar,
+        this.hints
+      );
+    }
+    /** @param {View} view */
+    update(view) {
+      const { history: history2 } = view;
+      const progress = history2.live ? progressOf(history2.notes, history2.nowMs) : null;
+      show(this.element, progress !== null);
+      if (!progress) return;
+      setText(this.phase, progress.title);
+      setText(this.left, progress.text);
+      show(this.bar, progress.part !== null);
+      setAttribute(this.bar, "value", (progress.part ?? 0).toFixed(3));
+      const whole2 = view.range.whole ? view : new View(history2, { ...view.span, whole: true }, view.span);
+      const found = findings(factsOf(whole2)).filter(({ would }) => would);
+      const said = found.map(
+        ({ text, would = "void" }) => `${WORDS2[would]} if it ended now: ${inWordsOf(history2, text)}`
+      );
+      const isMeasured = history2.notes.some(({ kind, name }) => kind === "phase" && name === MEASURED);
+      if (said.length === 0 && isMeasured) said.push("So far nothing would make this run void or failed.");
+      if (this.#shown === said.join()) return;
+      this.#shown = said.join();
+      const level = found.length > 0 ? "problem" : "none";
+      this.hints.replaceChildren(
+        ...said.map(
+          (text) => h(
+            `li.${level}`,
+            {},
+            h("span.sign", { "aria-hidden": "true" }, found.length > 0 ? "▲" : "✓"),
+            h("span", {}, text)
+          )
+        )
+      );
+    }
+  };
+
   // src/causes.js
-  var AROUND_MS = 2e3;
+  var AROUND_MS2 = 2e3;
   var SECOND_MS = 1e3;
   var LANES = {
     boundary: "boundaries",
@@ -3895,22 +4043,22 @@
     return `The slowest: ${counted(tail.orders, "order")} of ${least} or more${without}.`;
   }
   function around({ begin_unix_ms: begin }) {
-    return { from: begin - AROUND_MS, to: begin + SECOND_MS + AROUND_MS };
+    return { from: begin - AROUND_MS2, to: begin + SECOND_MS + AROUND_MS2 };
   }
   function aroundMoment(ms) {
     return around({ begin_unix_ms: Math.floor(ms / SECOND_MS) * SECOND_MS, max_ns: 0, orders: 0, kind: null, text: "" });
   }
-  function chosenSecond(seconds2, chosen) {
+  function chosenSecond(seconds3, chosen) {
     if (!chosen) return -1;
-    return seconds2.findIndex((second) => {
+    return seconds3.findIndex((second) => {
       const { from, to } = around(second);
       return Math.abs(from - chosen.from) < 1 && Math.abs(to - chosen.to) < 1;
     });
   }
-  function nextSecond(seconds2, chosen, direction) {
-    const at = chosenSecond(seconds2, chosen);
-    if (at < 0) return seconds2[0] ?? null;
-    return seconds2[Math.max(0, Math.min(seconds2.length - 1, at + direction))];
+  function nextSecond(seconds3, chosen, direction) {
+    const at = chosenSecond(seconds3, chosen);
+    if (at < 0) return seconds3[0] ?? null;
+    return seconds3[Math.max(0, Math.min(seconds3.length - 1, at + direction))];
   }
   function eventsIn(events, { from, to }) {
     return events.filter(({ begin_unix_ms: at, duration_ms: length }) => at < to && at + length >= from);
@@ -4225,6 +4373,53 @@
     return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: Math.max(1, Math.round(dur)), args };
   }
 
+  // src/parts/faults.js
+  var PlannedFaults = class {
+    /** @type {HTMLButtonElement[]} */
+    #buttons = [];
+    /** @type {Part | null} */
+    #chosen = null;
+    #shown = "";
+    /** @param {(fault: FaultBand) => void} choose */
+    constructor(choose) {
+      this.choose = choose;
+      this.list = h("ul");
+      this.element = h("section.faults", { "aria-label": "Planned faults" }, h("h3", {}, "Planned faults"), this.list);
+    }
+    /** @param {FaultBand[]} faults @param {Part | null} chosen @param {number} beginMs of the run */
+    update(faults, chosen, beginMs) {
+      show(this.element, faults.length > 0);
+      const key = JSON.stringify([faults, beginMs]);
+      if (this.#shown !== key) this.#fill(faults, beginMs);
+      this.#shown = key;
+      this.#chosen = chosen;
+      faults.forEach((fault, at) => {
+        setAttribute(this.#buttons[at], "aria-pressed", this.isChosen(fault));
+        this.#buttons[at].closest("li")?.classList.toggle("chosen", this.isChosen(fault));
+      });
+    }
+    /** Whether it is what the reader looks at. @param {FaultBand} fault */
+    isChosen(fault) {
+      const { from, to } = aroundFault(fault);
+      return this.#chosen !== null && Math.abs(from - this.#chosen.from) < 1 && Math.abs(to - this.#chosen.to) < 1;
+    }
+    /** @param {FaultBand[]} faults @param {number} beginMs */
+    #fill(faults, beginMs) {
+      this.#buttons = faults.map(
+        (fault) => h(
+          "button.quiet",
+          { type: "button", title: "Look at this fault", on: { click: () => this.choose(fault) } },
+          `${elapsed((fault.from - beginMs) / 1e3)} ${fault.title}`
+        )
+      );
+      this.list.replaceChildren(
+        ...faults.map(
+          ({ text }, at) => h("li", {}, h("i.fault", { "aria-hidden": "true" }), this.#buttons[at], " ", text)
+        )
+      );
+    }
+  };
+
   // src/parts/worst.js
   var WorstSeconds = class {
     /** @type {SecondData[]} */
@@ -4267,14 +4462,14 @@
       );
     }
     /** @param {SecondData[]} seconds worst first @param {Part | null} chosen @param {number} beginMs of the run */
-    update(seconds2, chosen, beginMs) {
-      this.#seconds = seconds2;
+    update(seconds3, chosen, beginMs) {
+      this.#seconds = seconds3;
       this.#chosen = chosen;
-      show(this.element, seconds2.length > 0);
-      const key = JSON.stringify([seconds2, beginMs]);
-      if (this.#shown !== key) this.#fill(seconds2, beginMs);
+      show(this.element, seconds3.length > 0);
+      const key = JSON.stringify([seconds3, beginMs]);
+      if (this.#shown !== key) this.#fill(seconds3, beginMs);
       this.#shown = key;
-      const at = chosenSecond(seconds2, chosen);
+      const at = chosenSecond(seconds3, chosen);
       this.#buttons.forEach((button, number) => {
         setAttribute(button, "aria-pressed", number === at);
         button.closest("tr")?.classList.toggle("chosen", number === at);
@@ -4288,8 +4483,8 @@
       this.choose(next);
     }
     /** @param {SecondData[]} seconds @param {number} beginMs */
-    #fill(seconds2, beginMs) {
-      this.#buttons = seconds2.map(
+    #fill(seconds3, beginMs) {
+      this.#buttons = seconds3.map(
         (second) => h(
           "button.quiet",
           { type: "button", title: "Look at this second", on: { click: () => this.choose(second) } },
@@ -4297,7 +4492,7 @@
         )
       );
       this.body.replaceChildren(
-        ...seconds2.map(
+        ...seconds3.map(
           (second, at) => h(
             "tr",
             { on: { click: ({ target }) => target !== this.#buttons[at] && this.choose(second) } },
@@ -4326,13 +4521,17 @@
     #view = null;
     /** @type {CausesData | null} */
     #causes = null;
+    /** @type {FaultBand[]} */
+    #faults = [];
     /** @param {RunModel} model for its words @param {Actions} actions */
     constructor(model, actions) {
       this.say = (text) => inWordsOf(model, text);
       const picking = {
         ...actions,
         pick: (ms) => {
-          const { from, to } = aroundMoment(ms);
+          const fault = faultAt(this.#faults, ms);
+          const isShown = fault && this.faults.isChosen(fault);
+          const { from, to } = fault && !isShown ? aroundFault(fault) : aroundMoment(ms);
           actions.brush(from, to);
         }
       };
@@ -4342,13 +4541,17 @@
         const { from, to } = around(second);
         actions.brush(from, to);
       }, this.say);
+      this.faults = new PlannedFaults((fault) => {
+        const { from, to } = aroundFault(fault);
+        actions.brush(from, to);
+      });
       this.rows = h("tbody");
       this.caption = h("caption");
       this.orders = this.#orders();
       this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
       this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
       this.where = h("section.where", {}, this.median.element, this.slowest.element);
-      this.map = h("div.map", {}, this.heat.element, this.lanes.element);
+      this.map = h("div.map", {}, this.heat.element, this.lanes.element, this.faults.element);
     }
     /**
      * @param {View} view
@@ -4362,11 +4565,21 @@
       const samples = bins.reduce((sum3, { hist }) => sum3 + hist.count, 0);
       this.heat.update(view, bins, `${counted(samples, "sample")}; the stronger the colour, the more of them`);
       const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
-      this.lanes.update(view, causes?.events ?? [], cpu, result?.machine?.cores ?? 0);
+      this.#faults = faultBands(result);
+      this.faults.update(this.#faults, chosen, view.begin);
+      this.lanes.update(view, this.#eventsOf(causes), cpu, result?.machine?.cores ?? 0);
       this.worst.update(causes?.seconds ?? [], chosen, view.begin);
       const orders = ordersIn(causes?.orders ?? [], view.range);
       this.#showOrders(orders, view.begin);
       this.#showStages(view, orders);
+    }
+    /** The events, those of faults with what became of the output. @param {CausesData | null} causes */
+    #eventsOf(causes) {
+      const faults = [...this.#faults];
+      return (causes?.events ?? []).map((event) => {
+        const fault = event.kind === "fault" ? faults.shift() : void 0;
+        return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
+      });
     }
     release() {
       this.heat.release();
@@ -4562,8 +4775,8 @@
   function lagFigure(view, lag) {
     const sentRate = view.rate(SENT) ?? 0;
     if (!view.model.live || lag === null) return null;
-    const seconds2 = sentRate > 0 ? `${(lag / sentRate).toFixed(2)} s of load; ` : "";
-    return { value: whole(lag), unit: "messages", sub: `${seconds2}counted up to 2 s late` };
+    const seconds3 = sentRate > 0 ? `${(lag / sentRate).toFixed(2)} s of load; ` : "";
+    return { value: whole(lag), unit: "messages", sub: `${seconds3}counted up to 2 s late` };
   }
 
   // src/parts/why.js
@@ -4641,6 +4854,7 @@
     constructor(app) {
       this.app = app;
       const { actions } = app;
+      this.progress = new Progress();
       this.why = new Why();
       this.tiles = new Tiles(app.model);
       this.slow = new SlowSeconds(app.model, actions);
@@ -4693,6 +4907,7 @@
       this.element = h(
         "div",
         {},
+        this.progress.element,
         this.why.element,
         this.tiles.element,
         this.pinned,
@@ -4720,6 +4935,7 @@
       const points = view.has(SENT) && view.has(PROCESSED) ? lagPoints(view) : [];
       const { choice } = this.app.route;
       const { live } = view.model;
+      this.progress.update(view);
       this.why.update(view.history, { live, result: view.history.result });
       const compared = this.#compared(view);
       this.tiles.update(view, hist, points.at(-1)?.value ?? null, compared);
@@ -4764,7 +4980,7 @@
       );
       this.notes.setRows(
         view.model.notes.filter(({ kind, unix_ms: ms }) => {
-          return kind !== "result" && (choice.kind !== "fixed" || ms >= view.range.from && ms < view.range.to);
+          return kind !== "result" && kind !== "plan" && (choice.kind !== "fixed" || ms >= view.range.from && ms < view.range.to);
         }).map(({ unix_ms: ms, kind, name, text }) => [
           elapsed((ms - view.begin) / 1e3),
           clockTime(ms),
@@ -4982,12 +5198,12 @@
       ] ?? "");
       setText(this.odd, oddPartitions(figures2, view.begin).join(" ") || "No partition differs much from the others.");
       this.rates.setRows(
-        figures2.map(({ name, sent, committed, outputs, behind, most, stoodMs }) => [
+        figures2.map(({ name, sent, committed, outputs, behind: behind2, most, stoodMs }) => [
           name,
           rate(sent),
           rate(committed),
           rate(outputs),
-          whole(behind),
+          whole(behind2),
           whole(most),
           most === null ? NONE : duration(stoodMs)
         ])
@@ -5471,7 +5687,7 @@
   function updateCpu(chart, view, sources) {
     const selectors = sources.map((source) => ofSource(CPU, source));
     const said = sources.map(
-      (source, at) => `${source} ${cores(view.rate(selectors[at]))}${view.flowLabel === "measured" ? " while measuring" : ""}, ${seconds(view.grown(selectors[at]))} of CPU time in the range`
+      (source, at) => `${source} ${cores(view.rate(selectors[at]))}${view.flowLabel === "measured" ? " while measuring" : ""}, ${seconds2(view.grown(selectors[at]))} of CPU time in the range`
     );
     chart.update(view, rateRows(view, selectors), rateOverall(view, selectors), said.join("; "));
   }
@@ -5541,7 +5757,7 @@
   function cores(value) {
     return value === null ? NONE : `${fixed2(value, 2)} cores`;
   }
-  function seconds(value) {
+  function seconds2(value) {
     return value === null ? NONE : `${fixed2(value, 1)} s`;
   }
 
@@ -5662,7 +5878,8 @@
     if (newest2 > 0 && ageMs > STALE_MS) {
       return { word: "stale", text: `${phase}no push for ${duration(ageMs)}`, level: "bad" };
     }
-    return { word: "live", text: model.phase, level: "good" };
+    const left = progressOf(model.notes, model.nowMs)?.left ?? "";
+    return { word: "live", text: `${model.phase}${left && `, ${left}`}`, level: "good" };
   }
   function missingText({ failure, loading, model }) {
     if (failure) return `${failure[0].toUpperCase()}${failure.slice(1)}.`;
@@ -5770,11 +5987,11 @@
     update(whole2, range) {
       const shape = this.#drawn?.whole === whole2 ? this.#drawn.shape : shapeOf(whole2);
       this.#drawn = { whole: whole2, shape, range };
-      const seconds2 = (ms) => elapsed((ms - whole2.begin) / 1e3);
+      const seconds3 = (ms) => elapsed((ms - whole2.begin) / 1e3);
       setAttribute(
         this.canvas,
         "aria-label",
-        `The whole run, ${seconds2(whole2.span.to)} long; shown is ${range.whole ? "all of it" : `${seconds2(range.from)} to ${seconds2(range.to)}`}.`
+        `The whole run, ${seconds3(whole2.span.to)} long; shown is ${range.whole ? "all of it" : `${seconds3(range.from)} to ${seconds3(range.to)}`}.`
       );
       this.#paint();
     }

@@ -652,16 +652,16 @@
     return `${fixed2(100 * value, value !== 0 && value < 0.01 ? 2 : 1)}%`;
   }
   function duration(ms) {
-    const seconds = Math.max(0, ms) / 1e3;
-    if (seconds < 10) return `${+seconds.toFixed(1)} s`;
-    if (seconds < 60) return `${Math.round(seconds)} s`;
-    const all = Math.round(seconds);
+    const seconds2 = Math.max(0, ms) / 1e3;
+    if (seconds2 < 10) return `${+seconds2.toFixed(1)} s`;
+    if (seconds2 < 60) return `${Math.round(seconds2)} s`;
+    const all = Math.round(seconds2);
     if (all < 3600) return `${Math.floor(all / 60)} min${all % 60 ? ` ${pad(all % 60)} s` : ""}`;
     return `${Math.floor(all / 3600)} h${all % 3600 >= 60 ? ` ${pad(Math.floor(all % 3600 / 60))} min` : ""}`;
   }
-  function elapsed(seconds, digits = 0) {
-    const ticks = Math.round(Math.abs(seconds) * 10 ** digits);
-    const sign = seconds < 0 && ticks > 0 ? "−" : "";
+  function elapsed(seconds2, digits = 0) {
+    const ticks = Math.round(Math.abs(seconds2) * 10 ** digits);
+    const sign = seconds2 < 0 && ticks > 0 ? "−" : "";
     const all = Math.floor(ticks / 10 ** digits);
     const rest = digits ? `.${String(ticks % 10 ** digits).padStart(digits, "0")}` : "";
     const [h2, m, s] = [Math.floor(all / 3600), Math.floor(all % 3600 / 60), all % 60];
@@ -685,6 +685,33 @@
     return String(number).padStart(2, "0");
   }
 
+  // src/faults.js
+  var AROUND_MS = 5e3;
+  function faultBands(result) {
+    const events = (result?.causes?.events ?? []).filter(({ kind }) => kind === "fault");
+    const figures2 = result?.planned_faults ?? [];
+    return events.map(({ begin_unix_ms: from, duration_ms: length, text: title }, at) => ({
+      from,
+      to: from + length,
+      title,
+      // Both are by their begin; where one of them lacks some, nobody knows which belong together.
+      text: events.length === figures2.length ? faultText(figures2[at]) : "its figures are not known"
+    }));
+  }
+  function faultText({ silence_s: silence, recovered_s: recovered, lost, late, doubled, orders }) {
+    const back = recovered === null ? "not seen to recover" : `recovered ${seconds(recovered)} after its end`;
+    return `silent for ${seconds(silence)}, ${back}; of ${counted(orders, "order")} that it met ${lost} lost, ${late} late` + (doubled > 0 ? `, ${doubled} answered twice` : "");
+  }
+  function aroundFault({ from, to }) {
+    return { from: from - AROUND_MS, to: to + AROUND_MS };
+  }
+  function faultAt(bands, ms) {
+    return bands.find(({ from, to }) => ms >= from && ms <= to) ?? null;
+  }
+  function seconds(value) {
+    return `${value.toFixed(value < 10 ? 2 : 1)} s`;
+  }
+
   // src/phases.js
   var MEASURING = /measur/;
   function measuredPart(notes, range) {
@@ -703,7 +730,7 @@
 
   // src/charts/plot.js
   var SYNC_KEY = "time";
-  var UNMARKED = ["verdict", "limits", "result"];
+  var UNMARKED = ["verdict", "limits", "plan", "system", "result"];
   var MARKS = { boundary: [6, 2], gc: [], event: [2, 3] };
   var CLICK_MS = 250;
   var STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
@@ -727,7 +754,7 @@
       ticks: { show: true, stroke: () => colour("--grid"), size: 4 },
       space: 64,
       incrs: STEPS_S,
-      values: (_plot, splits) => splits.map((seconds) => elapsed(seconds))
+      values: (_plot, splits) => splits.map((seconds2) => elapsed(seconds2))
     });
   }
   function latencyAxis() {
@@ -879,6 +906,13 @@
       for (const { from, to } of warmUp(view.model.notes, view.span)) {
         ctx.fillStyle = colour("--shade");
         ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
+      }
+      for (const { from, to } of faultBands(view.history.result)) {
+        const wide = Math.max(2 * uPlot.pxRatio, at(to) - at(from));
+        ctx.fillStyle = colour("--fault");
+        ctx.fillRect(at(from), bbox.top, wide, bbox.height);
+        ctx.fillStyle = colour("--bad");
+        ctx.fillRect(at(from), bbox.top, wide, 3 * uPlot.pxRatio);
       }
       ctx.lineWidth = uPlot.pxRatio;
       for (const { unix_ms: ms, kind } of view.model.notes) {
@@ -1180,12 +1214,19 @@
   }
   function marks({ result }) {
     const events = result.causes?.events ?? [];
-    return events.filter(({ kind }) => kind === "boundary" || kind === "gc").map(({ kind, begin_unix_ms: ms, duration_ms: length, text: name }) => ({
+    const noted = {
+      unix_ms: Date.parse(result.started),
+      kind: "result",
+      name: result.verdict,
+      text: JSON.stringify(result)
+    };
+    const marked = events.filter(({ kind }) => kind === "boundary" || kind === "gc").map(({ kind, begin_unix_ms: ms, duration_ms: length, text: name }) => ({
       unix_ms: ms,
       kind,
       name,
       text: `${Math.round(length)} ms`
     }));
+    return [noted, ...marked];
   }
 
   // src/chartfacts.js
@@ -2586,7 +2627,7 @@
   }
 
   // src/causes.js
-  var AROUND_MS = 2e3;
+  var AROUND_MS2 = 2e3;
   var SECOND_MS = 1e3;
   var LANES = {
     boundary: "boundaries",
@@ -2618,22 +2659,22 @@
     return `The slowest: ${counted(tail.orders, "order")} of ${least} or more${without}.`;
   }
   function around({ begin_unix_ms: begin }) {
-    return { from: begin - AROUND_MS, to: begin + SECOND_MS + AROUND_MS };
+    return { from: begin - AROUND_MS2, to: begin + SECOND_MS + AROUND_MS2 };
   }
   function aroundMoment(ms) {
     return around({ begin_unix_ms: Math.floor(ms / SECOND_MS) * SECOND_MS, max_ns: 0, orders: 0, kind: null, text: "" });
   }
-  function chosenSecond(seconds, chosen) {
+  function chosenSecond(seconds2, chosen) {
     if (!chosen) return -1;
-    return seconds.findIndex((second) => {
+    return seconds2.findIndex((second) => {
       const { from, to } = around(second);
       return Math.abs(from - chosen.from) < 1 && Math.abs(to - chosen.to) < 1;
     });
   }
-  function nextSecond(seconds, chosen, direction) {
-    const at = chosenSecond(seconds, chosen);
-    if (at < 0) return seconds[0] ?? null;
-    return seconds[Math.max(0, Math.min(seconds.length - 1, at + direction))];
+  function nextSecond(seconds2, chosen, direction) {
+    const at = chosenSecond(seconds2, chosen);
+    if (at < 0) return seconds2[0] ?? null;
+    return seconds2[Math.max(0, Math.min(seconds2.length - 1, at + direction))];
   }
   function eventsIn(events, { from, to }) {
     return events.filter(({ begin_unix_ms: at, duration_ms: length }) => at < to && at + length >= from);
@@ -2948,6 +2989,53 @@
     return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: Math.max(1, Math.round(dur)), args };
   }
 
+  // src/parts/faults.js
+  var PlannedFaults = class {
+    /** @type {HTMLButtonElement[]} */
+    #buttons = [];
+    /** @type {Part | null} */
+    #chosen = null;
+    #shown = "";
+    /** @param {(fault: FaultBand) => void} choose */
+    constructor(choose) {
+      this.choose = choose;
+      this.list = h("ul");
+      this.element = h("section.faults", { "aria-label": "Planned faults" }, h("h3", {}, "Planned faults"), this.list);
+    }
+    /** @param {FaultBand[]} faults @param {Part | null} chosen @param {number} beginMs of the run */
+    update(faults, chosen, beginMs) {
+      show(this.element, faults.length > 0);
+      const key = JSON.stringify([faults, beginMs]);
+      if (this.#shown !== key) this.#fill(faults, beginMs);
+      this.#shown = key;
+      this.#chosen = chosen;
+      faults.forEach((fault, at) => {
+        setAttribute(this.#buttons[at], "aria-pressed", this.isChosen(fault));
+        this.#buttons[at].closest("li")?.classList.toggle("chosen", this.isChosen(fault));
+      });
+    }
+    /** Whether it is what the reader looks at. @param {FaultBand} fault */
+    isChosen(fault) {
+      const { from, to } = aroundFault(fault);
+      return this.#chosen !== null && Math.abs(from - this.#chosen.from) < 1 && Math.abs(to - this.#chosen.to) < 1;
+    }
+    /** @param {FaultBand[]} faults @param {number} beginMs */
+    #fill(faults, beginMs) {
+      this.#buttons = faults.map(
+        (fault) => h(
+          "button.quiet",
+          { type: "button", title: "Look at this fault", on: { click: () => this.choose(fault) } },
+          `${elapsed((fault.from - beginMs) / 1e3)} ${fault.title}`
+        )
+      );
+      this.list.replaceChildren(
+        ...faults.map(
+          ({ text }, at) => h("li", {}, h("i.fault", { "aria-hidden": "true" }), this.#buttons[at], " ", text)
+        )
+      );
+    }
+  };
+
   // src/parts/worst.js
   var WorstSeconds = class {
     /** @type {SecondData[]} */
@@ -2990,14 +3078,14 @@
       );
     }
     /** @param {SecondData[]} seconds worst first @param {Part | null} chosen @param {number} beginMs of the run */
-    update(seconds, chosen, beginMs) {
-      this.#seconds = seconds;
+    update(seconds2, chosen, beginMs) {
+      this.#seconds = seconds2;
       this.#chosen = chosen;
-      show(this.element, seconds.length > 0);
-      const key = JSON.stringify([seconds, beginMs]);
-      if (this.#shown !== key) this.#fill(seconds, beginMs);
+      show(this.element, seconds2.length > 0);
+      const key = JSON.stringify([seconds2, beginMs]);
+      if (this.#shown !== key) this.#fill(seconds2, beginMs);
       this.#shown = key;
-      const at = chosenSecond(seconds, chosen);
+      const at = chosenSecond(seconds2, chosen);
       this.#buttons.forEach((button, number) => {
         setAttribute(button, "aria-pressed", number === at);
         button.closest("tr")?.classList.toggle("chosen", number === at);
@@ -3011,8 +3099,8 @@
       this.choose(next);
     }
     /** @param {SecondData[]} seconds @param {number} beginMs */
-    #fill(seconds, beginMs) {
-      this.#buttons = seconds.map(
+    #fill(seconds2, beginMs) {
+      this.#buttons = seconds2.map(
         (second) => h(
           "button.quiet",
           { type: "button", title: "Look at this second", on: { click: () => this.choose(second) } },
@@ -3020,7 +3108,7 @@
         )
       );
       this.body.replaceChildren(
-        ...seconds.map(
+        ...seconds2.map(
           (second, at) => h(
             "tr",
             { on: { click: ({ target }) => target !== this.#buttons[at] && this.choose(second) } },
@@ -3049,13 +3137,17 @@
     #view = null;
     /** @type {CausesData | null} */
     #causes = null;
+    /** @type {FaultBand[]} */
+    #faults = [];
     /** @param {RunModel} model for its words @param {Actions} actions */
     constructor(model, actions) {
       this.say = (text) => inWordsOf(model, text);
       const picking = {
         ...actions,
         pick: (ms) => {
-          const { from, to } = aroundMoment(ms);
+          const fault = faultAt(this.#faults, ms);
+          const isShown = fault && this.faults.isChosen(fault);
+          const { from, to } = fault && !isShown ? aroundFault(fault) : aroundMoment(ms);
           actions.brush(from, to);
         }
       };
@@ -3065,13 +3157,17 @@
         const { from, to } = around(second);
         actions.brush(from, to);
       }, this.say);
+      this.faults = new PlannedFaults((fault) => {
+        const { from, to } = aroundFault(fault);
+        actions.brush(from, to);
+      });
       this.rows = h("tbody");
       this.caption = h("caption");
       this.orders = this.#orders();
       this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
       this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
       this.where = h("section.where", {}, this.median.element, this.slowest.element);
-      this.map = h("div.map", {}, this.heat.element, this.lanes.element);
+      this.map = h("div.map", {}, this.heat.element, this.lanes.element, this.faults.element);
     }
     /**
      * @param {View} view
@@ -3085,11 +3181,21 @@
       const samples = bins.reduce((sum2, { hist }) => sum2 + hist.count, 0);
       this.heat.update(view, bins, `${counted(samples, "sample")}; the stronger the colour, the more of them`);
       const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
-      this.lanes.update(view, causes?.events ?? [], cpu, result?.machine?.cores ?? 0);
+      this.#faults = faultBands(result);
+      this.faults.update(this.#faults, chosen, view.begin);
+      this.lanes.update(view, this.#eventsOf(causes), cpu, result?.machine?.cores ?? 0);
       this.worst.update(causes?.seconds ?? [], chosen, view.begin);
       const orders = ordersIn(causes?.orders ?? [], view.range);
       this.#showOrders(orders, view.begin);
       this.#showStages(view, orders);
+    }
+    /** The events, those of faults with what became of the output. @param {CausesData | null} causes */
+    #eventsOf(causes) {
+      const faults = [...this.#faults];
+      return (causes?.events ?? []).map((event) => {
+        const fault = event.kind === "fault" ? faults.shift() : void 0;
+        return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
+      });
     }
     release() {
       this.heat.release();

@@ -106,6 +106,13 @@ def test_targets_are_read_as_on_a_laptop(tmp_path: Path) -> None:
     assert {endpoint["interval"] for endpoint in endpoints} == {f"{SCRAPE_INTERVAL_S}s"}
 
 
+def test_what_spark_calls_html_is_read_as_text() -> None:
+    # Prometheus 3 has no protocol of its own for the page of the executors, and the target is down.
+    assert {found["spec"].get("fallbackScrapeProtocol") for found in rendered(MONITORING).of("PodMonitor")} == {
+        "PrometheusText0.0.4"
+    }
+
+
 def test_names_of_targets_are_those_that_an_alert_watches() -> None:
     # up{job=~".*market-spread-.+"}: the operator makes job of namespace and name.
     assert all(

@@ -40,6 +40,8 @@ spec:
       {{- with .component }}
       app.kubernetes.io/component: {{ . }}
       {{- end }}
+  # Spark gives the page of its executors as HTML, which Prometheus 3 refuses without this; an older one is not told.
+  fallbackScrapeProtocol: PrometheusText0.0.4
   podMetricsEndpoints:
     {{- .endpoints | nindent 4 }}
 {{- end }}

@@ -250,8 +250,8 @@ def test_a_long_run_opens_with_few_intervals_and_gets_finer_ones_then(watched: O
         wait_for_count(page, len(run.values(END_TO_END, MEASURED)))
 
         first, second = site.data_asked
-        assert first == "points=60"
-        assert second.endswith("points=600")
+        assert first == "points=60&fine=market_spread_receiver_end_to_end_seconds"
+        assert second.endswith("points=240&fine=market_spread_receiver_end_to_end_seconds")
         assert second.startswith(f"from_unix_ms={BEGIN_MS + 120}&"), "of all of it"
 
 

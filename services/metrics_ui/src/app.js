@@ -58,7 +58,7 @@ class App {
     this.bar = new Bar(this);
     this.range = new RangeBar(this);
     this.dialog = helpDialog();
-    this.notice = h("p.notice", { role: "status" });
+    this.notice = document.getElementById("waiting") ?? h("p.notice", { role: "status" }); // painted before any script
     this.toast = h("p.toast", { role: "alert", hidden: true });
     this.heading = h("h1.hidden");
     this.place = h("div.place");
@@ -305,8 +305,9 @@ class App {
 
   /** @param {RunModel} model @param {Part} span */
   #viewOf(model, span) {
-    const range = resolve(this.route.choice, span, model.judged);
-    return new View(this.feed.modelFor(model, range), range, span, { widthMs: this.route.widthMs, history: model });
+    const { choice, page, widthMs } = this.route;
+    const range = resolve(choice, span, model.judged);
+    return new View(this.feed.modelFor(model, range, page), range, span, { widthMs, history: model });
   }
 
   /** A view of the whole run. @param {View} view what is shown */

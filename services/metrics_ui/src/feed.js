@@ -3,6 +3,7 @@
 import { LiveStream } from "./live.js";
 import { RunModel } from "./model.js";
 import { runInText } from "./runfile.js";
+import { END_TO_END } from "./steps.js";
 
 /** @import {LinkState} from "./live.js" */
 /** @import {Range} from "./range.js" */
@@ -13,9 +14,12 @@ const RUNS_EVERY_MS = { none: 1000, ended: 10_000, live: 30_000 };
 const SILENT_MS = 1500;
 const FINE_ENOUGH_MS = 1500;
 const BINS = 240;
-/** A run that has ended and is longer opens with so few intervals; finer ones come for what is looked at. */
+/**
+ * A run that has ended and is longer opens with so few intervals, and fewer still of histograms that the overview does not
+ * draw over time; finer ones come for what is looked at.
+ */
 const LONG_MS = 600_000;
-const COARSE = "?points=60";
+const COARSE = `?points=60&fine=${END_TO_END.name}`;
 
 export class Feed {
   /** @type {RunModel | null} the run that is open */
@@ -42,7 +46,7 @@ export class Feed {
   /** @type {LiveStream | null} */
   #stream = null;
   #heardAt = 0;
-  /** @type {{model: RunModel, range: Range, tick: number} | null} of a part of the run */
+  /** @type {{model: RunModel, range: Range, tick: number, fine: string} | null} of a part of the run */
   #detail = null;
   #asked = "";
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -102,19 +106,31 @@ export class Feed {
    * The run's data for a range: the aggregator's finer intervals of it, once they are here.
    * @param {RunModel} model the run that is open
    * @param {Range} range
+   * @param {string} [page] that shows it
    * @returns {RunModel}
    */
-  modelFor(model, range) {
-    const detail = this.#detail;
-    if (detail && detail.tick === model.tick && detail.range.from <= range.from && detail.range.to >= range.to) {
-      return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
-    }
+  modelFor(model, range, page = "") {
+    const fine = page === "overview" ? END_TO_END.name : ""; // it draws no other histogram over time
+    const held = this.#detailOf(model, range, fine) ?? model;
     const needed = Math.max(FINE_ENOUGH_MS, (2 * (range.to - range.from)) / BINS);
     const isHeldWhole = range.whole && this.#firstOf(model.runId) === "";
-    if (this.served && !this.fromFile && !isHeldWhole && model.coarseness(range) > needed) {
-      this.#refine(model, range);
+    if (this.served && !this.fromFile && !isHeldWhole && held.coarseness(range, fine) > needed) {
+      this.#refine(model, range, fine);
     }
-    return model;
+    return held;
+  }
+
+  /**
+   * What was fetched beside the run, if it is of that range.
+   * @param {RunModel} model
+   * @param {Range} range
+   * @param {string} fine
+   */
+  #detailOf(model, range, fine) {
+    const detail = this.#detail;
+    if (!detail || detail.tick !== model.tick || (detail.fine !== "" && detail.fine !== fine)) return null;
+    if (detail.range.from > range.from || detail.range.to < range.to) return null;
+    return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
   }
 
   /**
@@ -251,16 +267,18 @@ export class Feed {
     return head && !head.live && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE : "";
   }
 
-  /** @param {RunModel} model @param {Range} range */
-  #refine({ runId, tick, live }, range) {
-    const asked = `${runId} ${tick} ${range.from} ${range.to}`;
+  /** @param {RunModel} model @param {Range} range @param {string} fine */
+  #refine({ runId, tick, live }, range, fine) {
+    const asked = `${runId} ${tick} ${range.from} ${range.to} ${fine}`;
     if (this.#asked === asked) return;
     this.#asked = asked;
-    const query = `?from_unix_ms=${Math.floor(range.from)}&to_unix_ms=${Math.ceil(range.to)}&points=600`;
+    const query = `?from_unix_ms=${Math.floor(range.from)}&to_unix_ms=${Math.ceil(range.to)}${
+      fine ? `&points=${BINS}&fine=${fine}` : "&points=600"
+    }`;
     this.#fetchData(runId, query).then(
       (data) => {
         if (this.model?.runId !== runId || this.#asked !== asked) return;
-        this.#detail = { model: new RunModel({ ...data, live }), range, tick };
+        this.#detail = { model: new RunModel({ ...data, live }), range, tick, fine };
         this.#changed();
       },
       () => {},

@@ -166,11 +166,15 @@ export class RunModel {
     return to > from ? { from, to } : null;
   }
 
-  /** The longest interval of a histogram that begins in the range, ms; 0 if there is none. @param {Part} range */
-  coarseness(range) {
+  /**
+   * The longest interval of a histogram that begins in the range, ms; 0 if there is none.
+   * @param {Part} range
+   * @param {string} [of] the histogram; else all of them
+   */
+  coarseness(range, of = "") {
     let longest = 0;
-    for (const { kind, intervals } of this.series.values()) {
-      if (kind !== "histogram") continue;
+    for (const { name, kind, intervals } of this.series.values()) {
+      if (kind !== "histogram" || (of && name !== of)) continue;
       for (const { start, end } of intervals) {
         if (start >= range.from && start < range.to) longest = Math.max(longest, end - start);
       }

@@ -10,6 +10,7 @@ import { grownIn, inside, middle, share, sum } from "./intervals.js";
 import { histOf, outliersOf } from "./model.js";
 import { measuredPart } from "./phases.js";
 import { binWidth } from "./range.js";
+import { END_TO_END } from "./steps.js";
 
 /** A source pushes once a second: what is missing for longer than this is not on its way any more. */
 const AWAITED_MS = 3000;
@@ -41,7 +42,9 @@ export class View {
     this.range = range;
     this.span = span;
     this.begin = span.from;
-    this.leastWidthMs = binWidth(range, model.coarseness(range), bins);
+    // The latency rules: of a long run the other histograms may be coarser, as long as none is drawn over time.
+    const coarseness = model.coarseness(range, END_TO_END.name) || model.coarseness(range);
+    this.leastWidthMs = binWidth(range, coarseness, bins);
     this.widthMs = Math.max(widthMs, this.leastWidthMs);
     this.seconds = (range.to - range.from) / 1000;
     const { judged } = history;

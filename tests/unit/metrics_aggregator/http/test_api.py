@@ -315,6 +315,19 @@ def test_more_intervals_than_points_are_merged_exactly_and_alike(rig: Rig) -> No
     assert series(data, JOB_BATCH.name)["intervals"][-1][2] == 100
 
 
+def test_one_histogram_may_be_finer_than_the_others(rig: Rig) -> None:
+    for second in range(100):
+        rig.push(*range(second + 1))
+
+    fine, coarse = rig.data(f"?points=50&fine={END_TO_END.name}"), rig.data("?points=50&fine=another")
+
+    lengths = [len(series(of, END_TO_END.name)["intervals"]) for of in (fine, coarse)]
+    assert 20 <= lengths[0] <= 50
+    assert 4 <= lengths[1] <= 8
+    assert all(20 <= len(series(of, ALERTS.name)["intervals"]) <= 50 for of in (fine, coarse))
+    assert sum(interval[2] for interval in series(coarse, END_TO_END.name)["intervals"]) == 5_050
+
+
 def test_a_range_has_what_lies_in_it(rig: Rig) -> None:
     for _ in range(10):
         rig.push(5)

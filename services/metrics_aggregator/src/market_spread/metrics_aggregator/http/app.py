@@ -94,7 +94,8 @@ class _RunsApi:
     async def data(self, request: Request) -> Response:
         within, points = _asked(request)
         copied = self._copy(await self._run(request))
-        text = await asyncio.to_thread(data_json, copied, within, points=points)
+        fine = request.query_params.get("fine", "")
+        text = await asyncio.to_thread(data_json, copied, within, points=points, fine=fine)
         return Response(text, media_type="application/json")
 
     async def documents(self, request: Request) -> Response:

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any
 
 from market_spread.common.hdr.codec import Buckets, payload_of
+from market_spread.common.telemetry.metrics import MetricKind
 from market_spread.common.telemetry.recorder import exact_of
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval, Interval, Point
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
@@ -20,6 +21,7 @@ FORMAT = 1
 NO_RUN = "-"
 # An interval is merged with others to one of these lengths, milliseconds.
 _WIDTHS_MS = tuple(1000 * s for s in (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600))
+_COARSE_POINTS = 8
 _OF_EPOCH = (
     "source", "pushes", "duplicates", "missing", "pushes_dropped", "clock_error_us", "clock_synchronised", "host",
 )  # fmt: skip
@@ -90,20 +92,26 @@ def copy_of(run: RunState, *, now_unix_ns: int, tick: int, aggregator: View) -> 
     return RunCopy(head, tuple(series))
 
 
-def data_json(copied: RunCopy, within: Range, *, points: int) -> str:
+def data_json(copied: RunCopy, within: Range, *, points: int, fine: str = "") -> str:
     """The run's data, its intervals those of the range, at most so many a series: more are merged exactly.
 
-    They are merged to the same cells in all series.
+    They are merged to the same cells in all series; but if `fine` names a histogram, the others have _COARSE_POINTS.
     """
     chosen = [[each for each in series.intervals if within.has(each)] for series in copied.series]
     first = min((intervals[0].start_unix_ns for intervals in chosen if intervals), default=0)
     end = max((each.end_unix_ns for intervals in chosen for each in intervals), default=0)
-    width_ns = _width_ns(end - first, points) if max(map(len, chosen), default=0) > points else 0
+    longest = max(map(len, chosen), default=0)
+
+    def width_ns(of: SeriesId) -> int:
+        is_coarse = fine not in ("", of.name) and of.metric.kind is MetricKind.HISTOGRAM
+        most = min(points, _COARSE_POINTS) if is_coarse else points
+        return _width_ns(end - first, most) if longest > most else 0
+
     view = {
         **copied.head,
         "range": {"from_unix_ms": _ms(first), "to_unix_ms": _ms(end)},
         "series": [
-            series_of(series.series_id, series.total, _in_cells(intervals, width_ns, series.merge))
+            series_of(series.series_id, series.total, _in_cells(intervals, width_ns(series.series_id), series.merge))
             for series, intervals in zip(copied.series, chosen, strict=True)
         ],
     }

@@ -1155,11 +1155,15 @@
       }
       return to > from ? { from, to } : null;
     }
-    /** The longest interval of a histogram that begins in the range, ms; 0 if there is none. @param {Part} range */
-    coarseness(range) {
+    /**
+     * The longest interval of a histogram that begins in the range, ms; 0 if there is none.
+     * @param {Part} range
+     * @param {string} [of] the histogram; else all of them
+     */
+    coarseness(range, of = "") {
       let longest = 0;
-      for (const { kind, intervals } of this.series.values()) {
-        if (kind !== "histogram") continue;
+      for (const { name, kind, intervals } of this.series.values()) {
+        if (kind !== "histogram" || of && name !== of) continue;
         for (const { start, end } of intervals) {
           if (start >= range.from && start < range.to) longest = Math.max(longest, end - start);
         }
@@ -1285,13 +1289,207 @@
     return JSON.parse(await new Response(stream).text());
   }
 
+  // src/words.js
+  var WORDS = [
+    [/\b([Aa])n order\b/g, "$1 message"],
+    [/\border(s?)\b/g, "message$1"],
+    [/\bOrder(s?)\b/g, "Message$1"],
+    [/\balert(s?)\b/g, "output$1"],
+    [/\bAlert(s?)\b/g, "Output$1"],
+    [/\bSpark\b/g, "the system"]
+  ];
+  function inWordsOf(model, text) {
+    return model.system ? WORDS.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text) : text;
+  }
+  function countedHow({ system }) {
+    return system && system.kind !== "pipeline" ? "it is told by what the system has committed" : "the job counts live, up to 2 s late";
+  }
+
+  // src/steps.js
+  var PREFIX = "market_spread_";
+  var MEASURED2 = { phase: "measured" };
+  function metric(name, labels) {
+    return labels === void 0 ? { name: PREFIX + name } : { name: PREFIX + name, labels };
+  }
+  var END_TO_END = metric("receiver_end_to_end_seconds", MEASURED2);
+  var SERVICE = metric("receiver_service_seconds", MEASURED2);
+  var SEND_LAG = metric("sender_send_lag_seconds");
+  var SENT = metric("sender_messages_sent_total");
+  var DUE = metric("sender_messages_due_total");
+  var FAILED = metric("sender_messages_failed_total");
+  var RECORDS = metric("job_records_read_total");
+  var PROCESSED = metric("job_messages_processed_total");
+  var COMMITTED = metric("job_messages_committed_total");
+  var ALERTS = metric("receiver_alerts_total");
+  var PARTITION_LATENCY = metric("receiver_partition_end_to_end_seconds");
+  var PARTITION_COMMITTED = metric("job_partition_committed_total");
+  var CPU = metric("process_cpu_seconds_total");
+  var MEMORY = metric("process_memory_bytes");
+  var STAGES = [
+    { stage: "send_lag", id: "send", title: "Send lag", from: "intended", to: "sent" },
+    { stage: "ingest", id: "ingest", title: "Broker and read", from: "sent", to: "read by Spark" },
+    { stage: "compute", id: "compute", title: "Computation", from: "read by Spark", to: "emitted" },
+    { stage: "delivery", id: "deliver", title: "Sink and delivery", from: "emitted", to: "received" }
+  ];
+  var OFFERED = { title: "offered", of: SENT, unit: "messages/s" };
+  var DONE = { title: "processed", of: PROCESSED, unit: "messages/s" };
+  var READ = { title: "records read", of: RECORDS, unit: "records/s" };
+  var ALERTED = { title: "alerts", of: ALERTS, unit: "alerts/s" };
+  var PIPELINES = [
+    {
+      level: "pipeline",
+      id: "market_spread",
+      title: "Intended send to receipt",
+      about: "From the moment an order was due by the schedule to the receipt of its alert.",
+      latency: END_TO_END,
+      over: [metric("receiver_end_to_end_seconds")],
+      throughput: [OFFERED, DONE, ALERTED],
+      workers: "receiver"
+    },
+    {
+      level: "pipeline",
+      id: "service",
+      title: "Actual send to receipt",
+      about: "From the moment an order was sent to the receipt of its alert; the sender's lateness is not in it.",
+      latency: SERVICE,
+      over: [metric("receiver_service_seconds")],
+      throughput: [OFFERED, DONE, ALERTED],
+      workers: "receiver"
+    }
+  ];
+  var COMPUTATIONS = [
+    {
+      level: "computation",
+      id: "send",
+      title: "Send lag, orders with an alert",
+      about: "From the intended to the actual send of the orders that had an alert. It holds the wait in the frame.",
+      aboutSystem: "From the intended to the actual send of the messages that had an output. It holds the wait for the others.",
+      ...stage("send_lag"),
+      throughput: [OFFERED],
+      workers: "sender"
+    },
+    {
+      level: "computation",
+      id: "send_all",
+      title: "Send lag, all messages",
+      about: "From the intended to the actual send of every message, as the sender saw it.",
+      latency: SEND_LAG,
+      over: [SEND_LAG],
+      throughput: [OFFERED],
+      workers: "sender"
+    },
+    {
+      level: "computation",
+      id: "ingest",
+      title: "Broker and read",
+      about: "From the send of a frame to the moment Spark reads it: the broker, and the wait for the next read.",
+      aboutSystem: "From the send of a message to the moment the system reads it, as the output's header read_us says. Without that header it is 0.",
+      ...stage("ingest"),
+      throughput: [READ],
+      workers: "job"
+    },
+    {
+      level: "computation",
+      id: "compute",
+      title: "Computation",
+      about: "From Spark's read to the moment the alert is emitted: frame opened, quote found, order judged.",
+      aboutSystem: "From the system's read to the moment the output is emitted, as its headers say. Without them it is all from the send to the broker's append.",
+      ...stage("compute"),
+      throughput: [DONE],
+      workers: "job"
+    },
+    {
+      level: "computation",
+      id: "deliver",
+      title: "Sink and delivery",
+      about: "From the emission of an alert to its receipt: Kafka's producer, the broker, the receiver's poll.",
+      aboutSystem: "From the emission of an output, or its append by the broker, to its receipt.",
+      ...stage("delivery"),
+      throughput: [ALERTED],
+      workers: "receiver"
+    }
+  ];
+  function stage(name) {
+    return {
+      latency: metric("receiver_stage_seconds", { ...MEASURED2, stage: name }),
+      over: [metric("receiver_stage_seconds", { stage: name })]
+    };
+  }
+  function stageLatency(name) {
+    return stage(name).latency;
+  }
+  function workers(model) {
+    const pushed = [...model.series.values()].map(({ labels }) => labels.source);
+    return [.../* @__PURE__ */ new Set([...pushed, ...model.sources.map(({ source }) => source)])].filter(Boolean).sort();
+  }
+  function stepsOf(model, steps) {
+    if (!model.system) return steps;
+    return steps.map((step) => ({
+      ...step,
+      title: inWordsOf(model, step.title),
+      about: step.aboutSystem ?? inWordsOf(model, step.about),
+      throughput: throughputOf(model, step.throughput)
+    }));
+  }
+  function throughputOf(model, throughput) {
+    return throughput.filter(({ of }) => !model.system || model.system.kind === "pipeline" || of !== RECORDS).map(({ title, of, unit }) => ({ title: inWordsOf(model, title), of, unit: inWordsOf(model, unit) }));
+  }
+  function stagesOf(model) {
+    return STAGES.map((each) => ({ ...each, from: inWordsOf(model, each.from), to: inWordsOf(model, each.to) }));
+  }
+  var WORK = [
+    { kind: "sender", work: "offers the load" },
+    { kind: "receiver", work: "takes the alerts" },
+    { kind: "job", work: "runs the pipeline in Spark" }
+  ];
+  var JOB_OF_SYSTEM = {
+    pipeline: "runs your pipeline in Spark",
+    attached: "watches your system, whose CPU and memory are not seen"
+  };
+  function workOf(source, model) {
+    if (model.system && source.startsWith("job")) {
+      return JOB_OF_SYSTEM[model.system.kind] ?? "runs your system, and watches it";
+    }
+    return inWordsOf(model, WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "");
+  }
+  var MAIN_LATENCY = [
+    { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
+    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED2) }
+  ];
+  function workerStep(model, source) {
+    if (!workers(model).includes(source)) return null;
+    const own = (selector) => ({ name: selector.name, labels: { ...selector.labels, source } });
+    const main = MAIN_LATENCY.find(({ kind }) => source.startsWith(kind))?.main ?? null;
+    const counters = [OFFERED, READ, DONE, ALERTED].filter(({ of }) => model.find(of.name, { source }).length > 0);
+    return {
+      level: "worker",
+      id: source,
+      title: source,
+      about: workOf(source, model),
+      latency: main && own(main),
+      over: main ? [own({ name: main.name })] : [],
+      throughput: throughputOf(model, counters).map((counter) => ({ ...counter, of: own(counter.of) })),
+      workers: source
+    };
+  }
+  function stepOf(model, level, id) {
+    if (level === "worker") return workerStep(model, id);
+    return stepsOf(model, level === "pipeline" ? PIPELINES : COMPUTATIONS).find((step) => step.id === id) ?? null;
+  }
+  function histogramsOf(model, source) {
+    return [...model.series.values()].filter(({ kind, labels }) => kind === "histogram" && labels.source === source && labels.phase !== "warm_up").map(({ name, labels }) => ({ name, labels: { ...labels } }));
+  }
+  function plainName(name) {
+    return name.replace(PREFIX, "").replace(/_(seconds|total|bytes)$/, "").replace(/^(sender|receiver|job|process)_/, "").replaceAll("_", " ");
+  }
+
   // src/feed.js
   var RUNS_EVERY_MS = { none: 1e3, ended: 1e4, live: 3e4 };
   var SILENT_MS = 1500;
   var FINE_ENOUGH_MS = 1500;
   var BINS = 240;
   var LONG_MS = 6e5;
-  var COARSE2 = "?points=60";
+  var COARSE2 = `?points=60&fine=${END_TO_END.name}`;
   var Feed = class {
     /** @type {RunModel | null} the run that is open */
     model = null;
@@ -1316,7 +1514,7 @@
     /** @type {LiveStream | null} */
     #stream = null;
     #heardAt = 0;
-    /** @type {{model: RunModel, range: Range, tick: number} | null} of a part of the run */
+    /** @type {{model: RunModel, range: Range, tick: number, fine: string} | null} of a part of the run */
     #detail = null;
     #asked = "";
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -1369,19 +1567,30 @@
      * The run's data for a range: the aggregator's finer intervals of it, once they are here.
      * @param {RunModel} model the run that is open
      * @param {Range} range
+     * @param {string} [page] that shows it
      * @returns {RunModel}
      */
-    modelFor(model, range) {
-      const detail = this.#detail;
-      if (detail && detail.tick === model.tick && detail.range.from <= range.from && detail.range.to >= range.to) {
-        return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
-      }
+    modelFor(model, range, page = "") {
+      const fine = page === "overview" ? END_TO_END.name : "";
+      const held = this.#detailOf(model, range, fine) ?? model;
       const needed = Math.max(FINE_ENOUGH_MS, 2 * (range.to - range.from) / BINS);
       const isHeldWhole = range.whole && this.#firstOf(model.runId) === "";
-      if (this.served && !this.fromFile && !isHeldWhole && model.coarseness(range) > needed) {
-        this.#refine(model, range);
+      if (this.served && !this.fromFile && !isHeldWhole && held.coarseness(range, fine) > needed) {
+        this.#refine(model, range, fine);
       }
-      return model;
+      return held;
+    }
+    /**
+     * What was fetched beside the run, if it is of that range.
+     * @param {RunModel} model
+     * @param {Range} range
+     * @param {string} fine
+     */
+    #detailOf(model, range, fine) {
+      const detail = this.#detail;
+      if (!detail || detail.tick !== model.tick || detail.fine !== "" && detail.fine !== fine) return null;
+      if (detail.range.from > range.from || detail.range.to < range.to) return null;
+      return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
     }
     /**
      * A run and its documents, beside the one that is open. Error with a sentence if there is none.
@@ -1507,16 +1716,16 @@
       const head = this.#known.find(({ run_id: id }) => id === runId);
       return head && !head.live && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE2 : "";
     }
-    /** @param {RunModel} model @param {Range} range */
-    #refine({ runId, tick, live }, range) {
-      const asked = `${runId} ${tick} ${range.from} ${range.to}`;
+    /** @param {RunModel} model @param {Range} range @param {string} fine */
+    #refine({ runId, tick, live }, range, fine) {
+      const asked = `${runId} ${tick} ${range.from} ${range.to} ${fine}`;
       if (this.#asked === asked) return;
       this.#asked = asked;
-      const query = `?from_unix_ms=${Math.floor(range.from)}&to_unix_ms=${Math.ceil(range.to)}&points=600`;
+      const query = `?from_unix_ms=${Math.floor(range.from)}&to_unix_ms=${Math.ceil(range.to)}${fine ? `&points=${BINS}&fine=${fine}` : "&points=600"}`;
       this.#fetchData(runId, query).then(
         (data) => {
           if (this.model?.runId !== runId || this.#asked !== asked) return;
-          this.#detail = { model: new RunModel({ ...data, live }), range, tick };
+          this.#detail = { model: new RunModel({ ...data, live }), range, tick, fine };
           this.#changed();
         },
         () => {
@@ -2354,7 +2563,8 @@
       this.range = range;
       this.span = span;
       this.begin = span.from;
-      this.leastWidthMs = binWidth(range, model.coarseness(range), bins);
+      const coarseness = model.coarseness(range, END_TO_END.name) || model.coarseness(range);
+      this.leastWidthMs = binWidth(range, coarseness, bins);
       this.widthMs = Math.max(widthMs, this.leastWidthMs);
       this.seconds = (range.to - range.from) / 1e3;
       const { judged } = history2;
@@ -2654,200 +2864,6 @@
       else localStorage.removeItem(KEY2);
     } catch {
     }
-  }
-
-  // src/words.js
-  var WORDS = [
-    [/\b([Aa])n order\b/g, "$1 message"],
-    [/\border(s?)\b/g, "message$1"],
-    [/\bOrder(s?)\b/g, "Message$1"],
-    [/\balert(s?)\b/g, "output$1"],
-    [/\bAlert(s?)\b/g, "Output$1"],
-    [/\bSpark\b/g, "the system"]
-  ];
-  function inWordsOf(model, text) {
-    return model.system ? WORDS.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text) : text;
-  }
-  function countedHow({ system }) {
-    return system && system.kind !== "pipeline" ? "it is told by what the system has committed" : "the job counts live, up to 2 s late";
-  }
-
-  // src/steps.js
-  var PREFIX = "market_spread_";
-  var MEASURED2 = { phase: "measured" };
-  function metric(name, labels) {
-    return labels === void 0 ? { name: PREFIX + name } : { name: PREFIX + name, labels };
-  }
-  var END_TO_END = metric("receiver_end_to_end_seconds", MEASURED2);
-  var SERVICE = metric("receiver_service_seconds", MEASURED2);
-  var SEND_LAG = metric("sender_send_lag_seconds");
-  var SENT = metric("sender_messages_sent_total");
-  var DUE = metric("sender_messages_due_total");
-  var FAILED = metric("sender_messages_failed_total");
-  var RECORDS = metric("job_records_read_total");
-  var PROCESSED = metric("job_messages_processed_total");
-  var COMMITTED = metric("job_messages_committed_total");
-  var ALERTS = metric("receiver_alerts_total");
-  var PARTITION_LATENCY = metric("receiver_partition_end_to_end_seconds");
-  var PARTITION_COMMITTED = metric("job_partition_committed_total");
-  var CPU = metric("process_cpu_seconds_total");
-  var MEMORY = metric("process_memory_bytes");
-  var STAGES = [
-    { stage: "send_lag", id: "send", title: "Send lag", from: "intended", to: "sent" },
-    { stage: "ingest", id: "ingest", title: "Broker and read", from: "sent", to: "read by Spark" },
-    { stage: "compute", id: "compute", title: "Computation", from: "read by Spark", to: "emitted" },
-    { stage: "delivery", id: "deliver", title: "Sink and delivery", from: "emitted", to: "received" }
-  ];
-  var OFFERED = { title: "offered", of: SENT, unit: "messages/s" };
-  var DONE = { title: "processed", of: PROCESSED, unit: "messages/s" };
-  var READ = { title: "records read", of: RECORDS, unit: "records/s" };
-  var ALERTED = { title: "alerts", of: ALERTS, unit: "alerts/s" };
-  var PIPELINES = [
-    {
-      level: "pipeline",
-      id: "market_spread",
-      title: "Intended send to receipt",
-      about: "From the moment an order was due by the schedule to the receipt of its alert.",
-      latency: END_TO_END,
-      over: [metric("receiver_end_to_end_seconds")],
-      throughput: [OFFERED, DONE, ALERTED],
-      workers: "receiver"
-    },
-    {
-      level: "pipeline",
-      id: "service",
-      title: "Actual send to receipt",
-      about: "From the moment an order was sent to the receipt of its alert; the sender's lateness is not in it.",
-      latency: SERVICE,
-      over: [metric("receiver_service_seconds")],
-      throughput: [OFFERED, DONE, ALERTED],
-      workers: "receiver"
-    }
-  ];
-  var COMPUTATIONS = [
-    {
-      level: "computation",
-      id: "send",
-      title: "Send lag, orders with an alert",
-      about: "From the intended to the actual send of the orders that had an alert. It holds the wait in the frame.",
-      aboutSystem: "From the intended to the actual send of the messages that had an output. It holds the wait for the others.",
-      ...stage("send_lag"),
-      throughput: [OFFERED],
-      workers: "sender"
-    },
-    {
-      level: "computation",
-      id: "send_all",
-      title: "Send lag, all messages",
-      about: "From the intended to the actual send of every message, as the sender saw it.",
-      latency: SEND_LAG,
-      over: [SEND_LAG],
-      throughput: [OFFERED],
-      workers: "sender"
-    },
-    {
-      level: "computation",
-      id: "ingest",
-      title: "Broker and read",
-      about: "From the send of a frame to the moment Spark reads it: the broker, and the wait for the next read.",
-      aboutSystem: "From the send of a message to the moment the system reads it, as the output's header read_us says. Without that header it is 0.",
-      ...stage("ingest"),
-      throughput: [READ],
-      workers: "job"
-    },
-    {
-      level: "computation",
-      id: "compute",
-      title: "Computation",
-      about: "From Spark's read to the moment the alert is emitted: frame opened, quote found, order judged.",
-      aboutSystem: "From the system's read to the moment the output is emitted, as its headers say. Without them it is all from the send to the broker's append.",
-      ...stage("compute"),
-      throughput: [DONE],
-      workers: "job"
-    },
-    {
-      level: "computation",
-      id: "deliver",
-      title: "Sink and delivery",
-      about: "From the emission of an alert to its receipt: Kafka's producer, the broker, the receiver's poll.",
-      aboutSystem: "From the emission of an output, or its append by the broker, to its receipt.",
-      ...stage("delivery"),
-      throughput: [ALERTED],
-      workers: "receiver"
-    }
-  ];
-  function stage(name) {
-    return {
-      latency: metric("receiver_stage_seconds", { ...MEASURED2, stage: name }),
-      over: [metric("receiver_stage_seconds", { stage: name })]
-    };
-  }
-  function stageLatency(name) {
-    return stage(name).latency;
-  }
-  function workers(model) {
-    const pushed = [...model.series.values()].map(({ labels }) => labels.source);
-    return [.../* @__PURE__ */ new Set([...pushed, ...model.sources.map(({ source }) => source)])].filter(Boolean).sort();
-  }
-  function stepsOf(model, steps) {
-    if (!model.system) return steps;
-    return steps.map((step) => ({
-      ...step,
-      title: inWordsOf(model, step.title),
-      about: step.aboutSystem ?? inWordsOf(model, step.about),
-      throughput: throughputOf(model, step.throughput)
-    }));
-  }
-  function throughputOf(model, throughput) {
-    return throughput.filter(({ of }) => !model.system || model.system.kind === "pipeline" || of !== RECORDS).map(({ title, of, unit }) => ({ title: inWordsOf(model, title), of, unit: inWordsOf(model, unit) }));
-  }
-  function stagesOf(model) {
-    return STAGES.map((each) => ({ ...each, from: inWordsOf(model, each.from), to: inWordsOf(model, each.to) }));
-  }
-  var WORK = [
-    { kind: "sender", work: "offers the load" },
-    { kind: "receiver", work: "takes the alerts" },
-    { kind: "job", work: "runs the pipeline in Spark" }
-  ];
-  var JOB_OF_SYSTEM = {
-    pipeline: "runs your pipeline in Spark",
-    attached: "watches your system, whose CPU and memory are not seen"
-  };
-  function workOf(source, model) {
-    if (model.system && source.startsWith("job")) {
-      return JOB_OF_SYSTEM[model.system.kind] ?? "runs your system, and watches it";
-    }
-    return inWordsOf(model, WORK.find(({ kind }) => source.startsWith(kind))?.work ?? "");
-  }
-  var MAIN_LATENCY = [
-    { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
-    { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED2) }
-  ];
-  function workerStep(model, source) {
-    if (!workers(model).includes(source)) return null;
-    const own = (selector) => ({ name: selector.name, labels: { ...selector.labels, source } });
-    const main = MAIN_LATENCY.find(({ kind }) => source.startsWith(kind))?.main ?? null;
-    const counters = [OFFERED, READ, DONE, ALERTED].filter(({ of }) => model.find(of.name, { source }).length > 0);
-    return {
-      level: "worker",
-      id: source,
-      title: source,
-      about: workOf(source, model),
-      latency: main && own(main),
-      over: main ? [own({ name: main.name })] : [],
-      throughput: throughputOf(model, counters).map((counter) => ({ ...counter, of: own(counter.of) })),
-      workers: source
-    };
-  }
-  function stepOf(model, level, id) {
-    if (level === "worker") return workerStep(model, id);
-    return stepsOf(model, level === "pipeline" ? PIPELINES : COMPUTATIONS).find((step) => step.id === id) ?? null;
-  }
-  function histogramsOf(model, source) {
-    return [...model.series.values()].filter(({ kind, labels }) => kind === "histogram" && labels.source === source && labels.phase !== "warm_up").map(({ name, labels }) => ({ name, labels: { ...labels } }));
-  }
-  function plainName(name) {
-    return name.replace(PREFIX, "").replace(/_(seconds|total|bytes)$/, "").replace(/^(sender|receiver|job|process)_/, "").replaceAll("_", " ");
   }
 
   // src/pages/compare.js
@@ -6273,7 +6289,7 @@
       this.bar = new Bar(this);
       this.range = new RangeBar(this);
       this.dialog = helpDialog();
-      this.notice = h("p.notice", { role: "status" });
+      this.notice = document.getElementById("waiting") ?? h("p.notice", { role: "status" });
       this.toast = h("p.toast", { role: "alert", hidden: true });
       this.heading = h("h1.hidden");
       this.place = h("div.place");
@@ -6494,8 +6510,9 @@
     }
     /** @param {RunModel} model @param {Part} span */
     #viewOf(model, span) {
-      const range = resolve(this.route.choice, span, model.judged);
-      return new View(this.feed.modelFor(model, range), range, span, { widthMs: this.route.widthMs, history: model });
+      const { choice, page, widthMs } = this.route;
+      const range = resolve(choice, span, model.judged);
+      return new View(this.feed.modelFor(model, range, page), range, span, { widthMs, history: model });
     }
     /** A view of the whole run. @param {View} view what is shown */
     #wholeOf(view) {

@@ -351,11 +351,15 @@
       }
       return to > from ? { from, to } : null;
     }
-    /** The longest interval of a histogram that begins in the range, ms; 0 if there is none. @param {Part} range */
-    coarseness(range) {
+    /**
+     * The longest interval of a histogram that begins in the range, ms; 0 if there is none.
+     * @param {Part} range
+     * @param {string} [of] the histogram; else all of them
+     */
+    coarseness(range, of = "") {
       let longest = 0;
-      for (const { kind, intervals } of this.series.values()) {
-        if (kind !== "histogram") continue;
+      for (const { name, kind, intervals } of this.series.values()) {
+        if (kind !== "histogram" || of && name !== of) continue;
         for (const { start: start2, end } of intervals) {
           if (start2 >= range.from && start2 < range.to) longest = Math.max(longest, end - start2);
         }
@@ -2023,7 +2027,8 @@
       this.range = range;
       this.span = span;
       this.begin = span.from;
-      this.leastWidthMs = binWidth(range, model.coarseness(range), bins);
+      const coarseness = model.coarseness(range, END_TO_END.name) || model.coarseness(range);
+      this.leastWidthMs = binWidth(range, coarseness, bins);
       this.widthMs = Math.max(widthMs, this.leastWidthMs);
       this.seconds = (range.to - range.from) / 1e3;
       const { judged } = history;

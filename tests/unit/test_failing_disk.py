@@ -242,7 +242,7 @@ def document(folder: RunFolder, entered: list[str]) -> None:
     entered.append("measuring")
     state.enter(State.JUDGING)
     observed = Observed(started=datetime.fromtimestamp(BEGIN / SECOND, UTC), ledger=b"", drained=False)
-    observation.write(folder, observed, {"target": "local"})
+    observation.write(folder, observed)
     entered.append(State.JUDGING)
     state.can_be_judged = True
     state.write()

@@ -8,18 +8,20 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.cluster.ground import binaries
+from tests.cluster.ground import binaries, images
 from tests.cluster.ground.cluster import Cluster
 from tests.cluster.ground.errors import GroundError, run
 from tests.cluster.ground.kubectl import Kubectl, wait_for
 from tests.cluster.ground.layout import KUBECONFIG
-from tests.cluster.releases import CHARTS
+from tests.cluster.pods import pod
+from tests.cluster.releases import CHARTS, Release
 
 Object = dict[str, Any]
 OPERATOR_API = "monitoring.coreos.com/v1"
@@ -154,8 +156,8 @@ def names_of_rules(files: list[Object]) -> list[str]:
 
 
 @pytest.fixture
-def operated(definitions: Cluster, kubectl: Kubectl, tmp_path: Path) -> Iterator[Operated]:
-    """The released operator at work on the cluster, and a Prometheus that takes what has its release's label."""
+def operator(definitions: Cluster, tmp_path: Path) -> Iterator[None]:
+    """The released operator at work on the cluster, with all its definitions, as a process of this machine."""
     binaries.build_missing((binaries.OPERATOR,))
     others = ("prometheuses", "prometheusagents", "servicemonitors", "probes", "scrapeconfigs", "alertmanagers",
               "alertmanagerconfigs", "thanosrulers")  # fmt: skip
@@ -163,26 +165,44 @@ def operated(definitions: Cluster, kubectl: Kubectl, tmp_path: Path) -> Iterator
     definitions.kubectl("create", *files, timeout_s=120)
     definitions.kubectl("wait", "--for=condition=Established", "--timeout=60s", *files, timeout_s=90)
     environment = {**os.environ, "KUBECONFIG": str(KUBECONFIG)}
+    reloader = f"{images.PREFIX}/{binaries.CONFIG_RELOADER.name}:{images.TAG}"
+    # The first node has no CPU that can be requested beside an executor's.
+    words = (
+        "--web.listen-address=127.0.0.1:0", "--kubelet-endpoints=false", f"--prometheus-config-reloader={reloader}",
+        "--config-reloader-cpu-request=0", "--config-reloader-cpu-limit=0",
+    )  # fmt: skip
     with (tmp_path / "operator.log").open("w") as log:
-        operator = subprocess.Popen(
-            [binaries.OPERATOR.path, "--web.listen-address=127.0.0.1:0", "--kubelet-endpoints=false"],
-            env=environment, stdout=log, stderr=log,
-        )  # fmt: skip
+        process = subprocess.Popen([binaries.OPERATOR.path, *words], env=environment, stdout=log, stderr=log)
     try:
-        selector = {"matchLabels": {"release": "main"}}
-        specification = {
-            "replicas": 0, "version": "v2.42.0", "podMonitorSelector": selector, "podMonitorNamespaceSelector": {},
-            "ruleSelector": selector, "ruleNamespaceSelector": {},
-        }  # fmt: skip
-        kubectl.apply(
-            {"apiVersion": OPERATOR_API, "kind": "Prometheus", "metadata": {"name": "main"}, "spec": specification}
-        )
-        yield Operated(kubectl)
-        assert operator.poll() is None, (tmp_path / "operator.log").read_text()[-2000:]
+        yield
+        assert process.poll() is None, (tmp_path / "operator.log").read_text()[-2000:]
     finally:
-        operator.terminate()
-        operator.wait(20)
+        process.terminate()
+        process.wait(20)
         definitions.kubectl("delete", *files, "--timeout=60s", timeout_s=90)
+
+
+def operators(kind: str, specification: Object) -> Object:
+    """An object of the operator's own, named main."""
+    return {"apiVersion": OPERATOR_API, "kind": kind, "metadata": {"name": "main"}, "spec": specification}
+
+
+# Of a Prometheus that takes what has its release's label, in all namespaces.
+SELECTOR = {"matchLabels": {"release": "main"}}
+SELECTS = {
+    "version": binaries.PROMETHEUS.version,
+    "podMonitorSelector": SELECTOR,
+    "podMonitorNamespaceSelector": {},
+    "ruleSelector": SELECTOR,
+    "ruleNamespaceSelector": {},
+}
+
+
+@pytest.fixture
+def operated(operator: None, kubectl: Kubectl) -> Operated:
+    """A Prometheus of no pods."""
+    kubectl.apply(operators("Prometheus", {**SELECTS, "replicas": 0}))
+    return Operated(kubectl)
 
 
 @pytest.mark.full
@@ -221,3 +241,148 @@ def renamed(found: Object, name: str, **labels: str) -> Object:
     """The same object, but for its name and its labels."""
     metadata = {"name": name, "namespace": found["metadata"]["namespace"], "labels": labels}
     return {**found, "metadata": metadata}
+
+
+# Only looked at by the tuner, and of no consequence: how many messages of one kind the kernel logs at once.
+LOOKED_AT = Path("/proc/sys/kernel/printk_ratelimit_burst")
+ALERT = "MarketSpreadHostNotTuned"
+
+RECEIVER = """
+import http.server
+class Receiver(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        print(self.rfile.read(int(self.headers["Content-Length"])).decode(), flush=True)
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *words):
+        pass
+http.server.HTTPServer(("", 8080), Receiver).serve_forever()
+"""
+
+
+class Watched:
+    """A Prometheus and an Alertmanager in pods of the operator's, and a receiver of what they send."""
+
+    def __init__(self, kubectl: Kubectl) -> None:
+        self._kubectl = kubectl
+
+    def targets(self) -> set[str]:
+        """The targets that are up, as monitor/number of its endpoint."""
+        active = self._ask("targets?state=active")["activeTargets"]
+        return {"/".join(each["scrapePool"].split("/")[2:]) for each in active if each["health"] == "up"}
+
+    def rules(self) -> list[str]:
+        """The names of the rules that it evaluates without an error, in order."""
+        groups = self._ask("rules")["groups"]
+        return sorted(rule["name"] for group in groups for rule in group["rules"] if rule["health"] == "ok")
+
+    def received(self, alert: str) -> list[tuple[str, str]]:
+        """What the receiver was sent of an alert, in order: firing or resolved, and of which setting."""
+        sent = [json.loads(line)["alerts"] for line in self._kubectl("logs", "receiver").split("\n") if line]
+        told = [each for alerts in sent for each in alerts if each["labels"]["alertname"] == alert]
+        return [(each["status"], each["labels"]["setting"]) for each in told]
+
+    def _ask(self, question: str) -> Object:
+        pod = f"/api/v1/namespaces/{self._kubectl.namespace}/pods/prometheus-main-0:9090/proxy"
+        found: Object = json.loads(self._kubectl("get", "--raw", f"{pod}/api/v1/{question}"))["data"]
+        return found
+
+
+@pytest.fixture
+def watched(operator: None, ground: Cluster, kubectl: Kubectl) -> Iterator[Watched]:
+    """Prometheus and Alertmanager, with the rights that the operator's documentation gives to them."""
+    made = images.monitoring_images()
+    tuner = images.product_images()["host-tuner"]
+    ground.load([*made.values(), tuner])
+    role = f"prometheus-{kubectl.namespace}"
+    rules = [
+        {"apiGroups": [""], "resources": ["pods", "services", "endpoints"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["get", "list", "watch"]},
+    ]
+    account = {"kind": "ServiceAccount", "name": "default", "namespace": kubectl.namespace}
+    common = {"replicas": 1, "imagePullPolicy": "Never", "resources": {"requests": {"memory": "64Mi"}},
+              "securityContext": {"runAsNonRoot": True, "runAsUser": 65534, "fsGroup": 65534}}  # fmt: skip
+    configuration = {
+        "route": {"receiver": "test", "group_wait": "1s", "group_interval": "5s", "repeat_interval": "1h"},
+        "receivers": [{"name": "test", "webhook_configs": [{"url": "http://receiver:8080/"}]}],
+    }
+    kubectl.apply(
+        rbac("ClusterRole", role, rules=rules),
+        rbac("ClusterRoleBinding", role, subjects=[account],
+             roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}),
+        pod("receiver", tuner.reference, command=["python3", "-c", RECEIVER]),
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "receiver"},
+         "spec": {"selector": {"pod": "receiver"}, "ports": [{"port": 8080}]}},
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "alertmanager-main"},
+         "stringData": {"alertmanager.yaml": json.dumps(configuration)}},
+        operators("Alertmanager", {**common, "version": "v0.25.0", "image": made["alertmanager"].reference}),
+        operators("Prometheus", {
+            **SELECTS, **common, "image": made["prometheus"].reference, "serviceAccountName": "default",
+            "alerting": {"alertmanagers": [{"name": "alertmanager-operated", "port": "web"}]},
+        }),
+    )  # fmt: skip
+    try:
+        for name in ("receiver", "alertmanager-main-0", "prometheus-main-0"):
+            wait_for(f"{name} is there", partial(exists, kubectl, name), within_s=60)
+            kubectl.wait_ready(name, within_s=120)
+        yield Watched(kubectl)
+    finally:
+        kubectl.delete("clusterrolebinding,clusterrole", role)
+
+
+def rbac(kind: str, name: str, **rest: Any) -> Object:
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}, **rest}
+
+
+def exists(kubectl: Kubectl, name: str) -> bool:
+    return bool(kubectl("get", "pod", name, "--ignore-not-found", "--output=name"))
+
+
+@pytest.fixture
+def tuned(watched: Watched, ground: Cluster) -> Iterator[Release]:
+    """The host tuner in the documented namespace, which looks at one more setting."""
+    found = Release("host-tuning", "host-tuning", Kubectl(ground.kubectl.kubeconfig, "market-spread-hosts"))
+    before = LOOKED_AT.read_text()
+    try:
+        found.install(f"--set-json=profile.verify.sysctls.kernel\\.{LOOKED_AT.name}={before.strip()}", within_s=120)
+        yield found
+    finally:
+        LOOKED_AT.write_text(before)
+        found.uninstall()
+
+
+@pytest.fixture
+def monitored(watched: Watched, kubectl: Kubectl) -> Iterator[Watched]:
+    """The chart monitoring, as its page says, with the labels that the Prometheus looks for."""
+    helm = [binaries.HELM.path, f"--kubeconfig={kubectl.kubeconfig}", f"--namespace={kubectl.namespace}"]
+    labels = "monitors.labels.release=main,rules.labels.release=main"
+    run([*helm, "install", "monitoring", CHARTS / "monitoring", f"--set={labels}"])
+    yield watched
+    run([*helm, "uninstall", "monitoring", "--wait"])
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)  # It builds the operator and images, where nobody has.
+def test_an_alert_of_a_scraped_tuner_is_received_and_resolved(
+    monitored: Watched, tuned: Release, kubectl: Kubectl
+) -> None:
+    rules = names_of_rules([each["spec"] for each in objects_of("monitoring") if each["kind"] == "PrometheusRule"])
+    target = "market-spread-host-tuner/0"
+    wait_for("the target is up", lambda: target in monitored.targets(), within_s=120)
+    wait_for("all rules are evaluated", lambda: monitored.rules() == rules, within_s=60)
+    assert monitored.received(ALERT) == []
+
+    # Somebody changes what the tuner only looks at, and puts it right again.
+    before = LOOKED_AT.read_text()
+    LOOKED_AT.write_text(str(int(before) + 1))
+    wait_for("the alert is received", lambda: len(monitored.received(ALERT)) == 1, within_s=120)
+    LOOKED_AT.write_text(before)
+    wait_for("it is resolved", lambda: len(monitored.received(ALERT)) == 2, within_s=120)
+    (fired, setting), resolved = monitored.received(ALERT)
+    assert (fired, resolved) == ("firing", ("resolved", setting))
+    assert LOOKED_AT.name in setting
+
+    # A monitor of a port that no pod has loses its target: so what is waited for above can be missing.
+    patch = [{"op": "replace", "path": "/spec/podMetricsEndpoints/0/port", "value": "metric"}]
+    kubectl("patch", "podmonitor", "market-spread-host-tuner", "--type=json", f"--patch={json.dumps(patch)}")
+    wait_for("the target is missing", lambda: target not in monitored.targets(), within_s=120)

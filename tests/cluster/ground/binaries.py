@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +28,7 @@ class Program:
     module: str
     package: str
     linker_flags: str = ""
+    tags: str = field(default="", repr=False)
 
     @property
     def folder(self) -> Path:
@@ -60,10 +61,22 @@ KUBECONFORM = Program("kubeconform", "v0.8.0", "kubeconform", "github.com/yannh/
 # EKS's own, which makes the kubelet's configuration of what user data says; it has no releases, so a commit is named.
 NODEADM = Program("nodeadm", "89ce6578d960", "nodeadm", "github.com/awslabs/amazon-eks-ami/nodeadm/cmd/nodeadm")
 REGISTRY = Program("registry", "v0.22.1", "registry", "github.com/google/go-containerregistry/cmd/registry")
-# Of Prometheus; one test of the night starts it, and no other builds it.
-OPERATOR = Program(
-    "operator", "v0.93.1", "prometheus-operator", "github.com/prometheus-operator/prometheus-operator/cmd/operator"
-)
+
+
+def _of_the_operator(name: str) -> Program:
+    """Of Prometheus's operator; only tests of the night start and build it."""
+    package = f"github.com/prometheus-operator/prometheus-operator/cmd/{name}"
+    return Program(name, "v0.93.1", "prometheus-operator", package)
+
+
+OPERATOR = _of_the_operator("operator")
+# It unpacks the configuration that the operator made, and has Prometheus read it again.
+CONFIG_RELOADER = _of_the_operator("prometheus-config-reloader")
+# Debian's knows nothing of Kubernetes. It finds targets there alone, which spares the clients of all clouds.
+PROMETHEUS = Program(
+    "prometheus", "v3.13.1", "prometheus-operator", "github.com/prometheus/prometheus/cmd/prometheus",
+    "-X=github.com/prometheus/common/version.Version=3.13.1", "remove_all_sd,enable_kubernetes_sd",
+)  # fmt: skip
 # As OPERATOR: what Skaffold's go.mod replaces is in ours, since it counts only there.
 SKAFFOLD = Program(
     "skaffold",
@@ -117,7 +130,7 @@ def _build(program: Program) -> None:
     module = TOOLS / program.module if program.module else PAUSE_SOURCE.parent
     run(
         ["env", "CGO_ENABLED=0", "GOTOOLCHAIN=local", "go", "-C", module, "build", "-trimpath", "-buildvcs=false",
-         "-ldflags", f"-s -w {program.linker_flags}", "-o", program.path, program.package],
+         "-tags", program.tags, "-ldflags", f"-s -w {program.linker_flags}", "-o", program.path, program.package],
         timeout_s=_BUILD_S,
     )  # fmt: skip
     (program.folder / "key").write_text(_key(program))
@@ -129,7 +142,7 @@ def _key(program: Program) -> str:
     sources = [module / "go.mod", module / "go.sum"] if program.module else [PAUSE_SOURCE]
     for source in sources:
         digest.update(source.read_bytes())
-    digest.update(f"{program}{_go_version()}".encode())
+    digest.update(f"{program}{program.tags}{_go_version()}".encode())
     return digest.hexdigest()
 
 

@@ -31,6 +31,10 @@ _BASE_PACKAGES = "python3,python3-pip,python-is-python3,ca-certificates"
 # Whoever reaches registries only through authorities of the machine's own does so in a build too.
 _AUTHORITIES = Path("/usr/local/share/ca-certificates")
 
+# Debian's, which reads its templates from a folder.
+_ALERTMANAGER = Path("/usr/bin/prometheus-alertmanager")
+_ALERTMANAGER_TEMPLATES = Path("/usr/share/prometheus/alertmanager")
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -112,6 +116,20 @@ def ground_images() -> tuple[Image, Image]:
     return _of_program(binaries.PAUSE), _of_program(binaries.COREDNS)
 
 
+def monitoring_images() -> dict[str, Image]:
+    """What the operator of Prometheus puts into pods, by name. GroundError if Debian's Alertmanager is missing."""
+    binaries.build_missing((binaries.PROMETHEUS, binaries.CONFIG_RELOADER))
+    if not _ALERTMANAGER.exists():
+        raise GroundError(f"{_ALERTMANAGER} is missing; on Debian: apt-get install prometheus-alertmanager")
+    programs = {
+        binaries.PROMETHEUS.name: (binaries.PROMETHEUS.path,),
+        binaries.CONFIG_RELOADER.name: (binaries.CONFIG_RELOADER.path,),
+        "alertmanager": (_ALERTMANAGER, _ALERTMANAGER_TEMPLATES),
+    }
+    recipe = RECIPES / "monitoring" / "Dockerfile"
+    return {name: Image(name, _build_of_monitoring, (recipe, *parts), base_image()) for name, parts in programs.items()}
+
+
 def copied_by(dockerfile: Path) -> tuple[Path, ...]:
     """What a Dockerfile copies from the repository."""
     lines = dockerfile.read_text().replace("\\\n", " ").splitlines()
@@ -171,6 +189,18 @@ def _build_of_program(image: Image) -> None:
     with _scratch() as folder:
         shutil.copy2(program.path, folder)
         _buildah_build(image, RECIPES / image.name / "Dockerfile", folder)
+
+
+def _build_of_monitoring(image: Image) -> None:
+    dockerfile, program, *templates = image.parts
+    assert image.built_on is not None
+    with _scratch() as folder:
+        shutil.copy2(program, folder / "program")
+        (folder / "templates").mkdir()
+        for template in templates:
+            shutil.copytree(template, folder / "templates", dirs_exist_ok=True)
+        base = f"--build-arg=BASE_IMAGE={image.built_on.reference}"
+        _buildah_build(image, dockerfile, folder, base, f"--build-arg=PROGRAM={image.name}")
 
 
 def _buildah_build(image: Image, dockerfile: Path, context: Path, *options: str) -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import random
 import re
 import subprocess
@@ -41,6 +42,7 @@ def numbered(name: str, rows: Rows) -> list[dict[str, Any]]:
 
 SYMBOLS = ("ABC", "DEF", "GHI")
 TRADES = drawn(2_000, 1, symbol=SYMBOLS, cents=range(900, 1100), shares=range(1, 500))
+SLOW = drawn(2_000, 7, step_ms=1_000, symbol=SYMBOLS, cents=range(900, 1100), shares=range(1, 500))
 VIEWS = drawn(1_000, 2, step_ms=50_000, visitor=range(40))
 QUOTES = numbered("number", drawn(1_000, 3, symbol=SYMBOLS, offer=range(900, 1100)))
 PLACED, PAID = drawn(400, 4, order_id=range(300)), drawn(600, 5, order_id=range(300), cents=range(1, 9))
@@ -59,6 +61,7 @@ JOBS: dict[str, list[dict[str, Rows]]] = {
     ],
     "visits": [{"views": VIEWS[:500]}, {"views": VIEWS[500:]}, {"views": [END]}],
     "payments": [{"orders": PLACED[:200], "payments": PAID[:300]}, {"orders": PLACED[200:], "payments": PAID[300:]}],
+    "largest": [{"trades": SLOW[:1000]}, {"trades": SLOW[1000:]}, {"trades": [END]}],
 }  # fmt: skip
 
 
@@ -78,7 +81,9 @@ def streamed(spark: SparkSession, folder: Path, source: str, batches: Sequence[d
     (folder / source).mkdir()
     for number, batch in enumerate(batches):
         lines = [f"{number}{offset:05} {json.dumps(row)}" for offset, row in enumerate(batch[source])]
-        (folder / source / f"{number}.txt").write_text("\n".join(lines))
+        file = folder / source / f"{number}.txt"
+        file.write_text("\n".join(lines))
+        os.utime(file, (number, number))  # Spark reads files in the order of their times, to the millisecond
     files = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(str(folder / source))
     offset, value = (F.regexp_extract("value", r"^(\d+) (.*)$", group) for group in (1, 2))
     columns = {"offset": offset.cast("bigint"), "partition": F.lit(0), "value": value.cast("binary")}

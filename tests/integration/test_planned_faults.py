@@ -52,6 +52,73 @@ def run(folder: Path, workload: Path) -> tuple[int, dict[str, Any], str]:
     return ended.returncode, json.loads(ended.stdout) if ended.stdout else {}, ended.stderr
 
 
+def fares(folder: Path, system: str, *faults: dict[str, Any]) -> Path:
+    """A workload of 400 trips a second for half a minute, with these faults; its file."""
+    command = [sys.executable, "-m", "market_spread.controller.cli.main", "init", "fares"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+    (folder / "fares" / "system.py").write_text(system)
+    path = folder / "fares" / "workload.yaml"
+    workload = yaml.safe_load(path.read_text()) | LENIENT
+    workload |= {"load": {"profile": "constant", "messages_per_s": 400, "duration_s": 30}, "warm_up": {"duration_s": 1}}
+    workload |= {"slo": {}, "faults": {"recovers_within_s": 6, "schedule": list(faults)}}
+    path.write_text(yaml.safe_dump(workload))
+    return path
+
+
+@pytest.mark.alone
+def test_faults_of_links_cost_what_they_plan_and_lose_nothing(tmp_path: Path) -> None:
+    sender, job, receiver = ["sender", "broker"], ["job", "broker"], ["receiver", "broker"]
+    workload = fares(
+        tmp_path,
+        SYSTEM.replace("LOSES", "False"),
+        {"at_s": 4, "do": "lose_acks", "between": sender, "for_s": 3, "share": 0.05},
+        {"at_s": 8, "do": "partition", "between": job, "for_s": 5},
+        {"at_s": 14, "do": "lose_acks", "between": job, "for_s": 2, "share": 0.05},
+        {"at_s": 17, "do": "link", "between": receiver, "for_s": 2, "reset_share": 0.05},
+        {"at_s": 20.5, "do": "link", "between": sender, "for_s": 3, "delay_ms": 50},
+    )
+
+    status, result, said = run(workload.parent, workload)
+
+    assert status == 0, said
+    lost_sent, parted, lost_answers, reset, delayed = result["planned_faults"]
+    assert delayed["text"] == "link (delay_ms 50) between sender and broker for 3 s"
+    assert 0.035 <= delayed["slower_s"] <= 0.25
+    assert 4.5 <= parted["silence_s"] <= 6.5
+    assert min(each["resets"] for each in (lost_sent, lost_answers, reset)) > 0
+    assert [each["resets"] for each in (delayed, parted)] == [0, 0]
+    counts = [(each["lost"], each["doubled"]) for each in result["planned_faults"]]
+    assert counts == [(0, 0)] * 5
+    assert (result["messages_sent"], result["alerts_received"]) == (12000, 12000)
+    assert result["verdicts"]["survives"]["holds"]
+
+
+# What a producer must not do on a link that may break, and what the verdict calls it.
+@pytest.mark.parametrize(
+    ("producer", "fault", "wrong"),
+    [
+        ("retries=0, enable_idempotence=False", {"do": "link", "reset_share": 0.1}, "missing"),
+        ("enable_idempotence=False", {"do": "lose_acks", "share": 0.1}, "duplicated"),
+    ],
+)
+def test_a_system_that_writes_without_care_on_a_link_that_breaks_fails(
+    tmp_path: Path, producer: str, fault: dict[str, Any], wrong: str
+) -> None:
+    system = "from contextlib import suppress\nfrom kafka.errors import KafkaError\n" + SYSTEM.replace("LOSES", "False")
+    system = system.replace("KafkaProducer(bootstrap", f"KafkaProducer({producer}, bootstrap")
+    system = system.replace(
+        "    consumer.commit()", "    with suppress(KafkaError):  # the next one has it\n        consumer.commit()"
+    )
+    workload = fares(tmp_path, system, {**fault, "at_s": 5, "for_s": 10, "between": ["job", "broker"]})
+
+    status, result, said = run(workload.parent, workload)
+
+    assert status == 1, said
+    assert result["planned_faults"][0]["resets"] > 0
+    assert result[f"alerts_{wrong}"] > 0, result["faults"]
+    assert result["verdict"] == "failed"
+
+
 @pytest.mark.parametrize("loses", [False, True])
 def test_a_system_that_loses_messages_at_its_restart_fails_and_one_that_does_some_again_passes(
     tmp_path: Path, loses: bool

@@ -58,6 +58,22 @@ def holds(found: Survival, asked: FaultKeys = ASKED, missing: int = 0) -> dict[s
     return {it.criterion.value: it.holds for it in found.evidence(asked, judged(missing), OF_MARKET)}
 
 
+def test_what_a_delay_adds_while_it_lasts_and_what_was_reset_reads_back() -> None:
+    link = Fault(at_s=20, do="link", between=("sender", "broker"), for_s=5, delay_ms=50)
+    of = output()
+    lasts = (of.intended_us >= BEGIN_US + 20_000_000) & (of.intended_us < BEGIN_US + 25_000_000)
+    delayed = alerts(of.order_id, of.intended_us, of.received_us + 50_000 * lasts)
+    event = carried_out(link, 20, 25)
+
+    (figures,) = survived(delayed, FaultEvent(link, event.began_unix_ns, event.ended_unix_ns, resets=7)).figures
+    (killed,) = survived(of, carried_out(KILL, 20, 20)).figures
+
+    assert figures.text == "link (delay_ms 50) between sender and broker for 5 s"
+    assert figures.slower_s == pytest.approx(0.05)
+    assert (figures.resets, figures.lost, figures.doubled) == (7, 0, 0)
+    assert (killed.slower_s, killed.resets) == (None, 0)
+
+
 def test_a_silence_of_five_seconds_reads_back() -> None:
     found = survived(output((20, 25)), carried_out(STOP, 20, 25))
 

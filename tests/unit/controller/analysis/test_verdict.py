@@ -1164,6 +1164,24 @@ def test_a_planned_standstill_is_neither_the_systems_nor_the_rigs(
     assert result.stalls == 0
 
 
+@pytest.mark.parametrize("client", ["sender", "job", "receiver"])
+def test_a_standstill_of_a_link_is_laid_to_nobody_at_its_ends(
+    plan: RunPlan, observed: Observed, alerts: Alerts, client: str
+) -> None:
+    observed.alerts, begin_us = standing_still(alerts, 3.0), STARTS_NS["measured"] // 1_000 + 5_000_000
+    observed.silences = (Silence("broker", begin_us, begin_us + 3_000_000),) if client == "sender" else ()
+    observed.sent.acknowledge_histogram = histogram(*[3_000_000] * (1_000 if client == "sender" else 0), 1_000)
+    observed.measured_until_unix_ns = STARTS_NS["measured"] + 12_000_000_000
+    fault = Fault(at_s=5, do="partition", between=(client, "broker"), for_s=3)
+    began_ns = STARTS_NS["measured"] + 5_000_000_000
+    observed.faults = (FaultEvent(fault, began_ns, began_ns + 3_000_000_000),)
+
+    result = result_of(with_faults(plan), observed, "a-run")
+
+    assert (result.verdict, result.reasons) == (Verdict.PASSED, ())
+    assert result.planned_faults[0].silence_s == pytest.approx(3.0, abs=0.25)
+
+
 def test_a_standstill_beside_a_planned_fault_is_blamed_as_ever(
     plan: RunPlan, observed: Observed, alerts: Alerts
 ) -> None:

@@ -43,11 +43,43 @@ def test_what_is_planned_is_in_the_order_of_its_begin(tmp_path: Path) -> None:
             "{at_s: 10, do: kill, target: job, for_s: 3601}",
             "faults.schedule[0].for_s=3601; use a number from 0 to 3600",
         ),
-        ("{at_s: 10, do: burn, target: job}", "faults.schedule[0].do='burn'; use one of stop, kill, restart"),
+        (
+            "{at_s: 10, do: burn, target: job}",
+            "faults.schedule[0].do='burn'; use one of stop, kill, restart, link, partition, lose_acks",
+        ),
         ("{at_s: 10, do: kill, target: me}", "faults.schedule[0].target='me'; use one of job, broker, receiver"),
         (
             "{at_s: 49, do: stop, target: job, for_s: 2}",
             "faults.schedule[0].at_s=49; let it end recovers_within_s before the load does, by 50 s",
+        ),
+        (
+            "{at_s: 10, do: kill, between: [job, broker]}",
+            "faults.schedule[0].target is missing; a kill is of a process, so name one, and no link",
+        ),
+        (
+            "{at_s: 10, do: partition, target: job, for_s: 5}",
+            "faults.schedule[0].between=[]; name one of sender, job, receiver, then broker",
+        ),
+        (
+            "{at_s: 10, do: partition, between: [job, sender], for_s: 5}",
+            "faults.schedule[0].between=['job', 'sender']; name one of sender, job, receiver, then broker",
+        ),
+        (
+            "{at_s: 10, do: lose_acks, between: [receiver, broker], for_s: 5, share: 0.1}",
+            "faults.schedule[0].between=['receiver', 'broker']; name one of sender, job, then broker",
+        ),
+        (
+            "{at_s: 10, do: link, between: [job, broker], for_s: 5}",
+            "faults.schedule[0].delay_ms, jitter_ms, bytes_per_s, reset_share; "
+            "say what becomes of the link by one of them",
+        ),
+        (
+            "{at_s: 10, do: lose_acks, between: [job, broker], for_s: 5, delay_ms: 9}",
+            "faults.schedule[0].delay_ms is of link; leave it out",
+        ),
+        (
+            "{at_s: 10, do: partition, between: [job, broker]}",
+            "faults.schedule[0].for_s is missing; say how long the partition lasts",
         ),
     ],
 )
@@ -72,6 +104,25 @@ def test_faults_that_overlap_on_a_target_are_refused_and_others_are_not(tmp_path
 
     assert str(refused.value).endswith("schedule[2].at_s=15; begin after 15 s, when schedule[0] is over")
     assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_link_and_the_processes_at_its_ends_may_have_faults_at_once(tmp_path: Path) -> None:
+    faults = (
+        "  schedule:\n"
+        "    - {at_s: 10, do: partition, between: [job, broker], for_s: 5}\n"
+        "    - {at_s: 11, do: kill, target: job}\n"
+        "    - {at_s: 12, do: link, between: [sender, broker], for_s: 5, delay_ms: 50, bytes_per_s: 100000}\n"
+    )
+
+    found = workload(tmp_path, faults)
+    with pytest.raises(UsageError, match=r"schedule\[3\]\.at_s=14; begin after 15 s, when schedule\[0\] is over"):
+        workload(tmp_path, faults + "    - {at_s: 14, do: lose_acks, between: [job, broker], for_s: 1, share: 0.1}\n")
+
+    assert [(it.text, it.meets) for it in found.planned_faults] == [
+        ("partition between job and broker for 5 s", ("job", "broker")),
+        ("kill of the job", ("job",)),
+        ("link (delay_ms 50, bytes_per_s 100000) between sender and broker for 5 s", ("sender", "broker")),
+    ]
 
 
 BOTH = "  random: {per_minute: 1, of: [kill]}\n  schedule: [{at_s: 1, do: kill, target: job}]\n"
@@ -105,7 +156,12 @@ def test_a_load_that_has_no_room_for_a_random_fault_is_refused(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "faults", ["  schedule: [{at_s: 1, do: stop, target: job, for_s: 2}]\n", "  random: {per_minute: 6, of: [kill]}\n"]
+    "faults",
+    [
+        "  schedule: [{at_s: 1, do: stop, target: job, for_s: 2}]\n",
+        "  schedule: [{at_s: 1, do: lose_acks, between: [job, broker], for_s: 2, share: 0.05}]\n",
+        "  random: {per_minute: 6, of: [kill]}\n",
+    ],
 )
 def test_no_fault_is_lost_when_a_workload_is_written(tmp_path: Path, faults: str) -> None:
     read = workload(tmp_path, faults)
@@ -119,6 +175,11 @@ def test_what_is_not_the_runs_own_is_left_alone() -> None:
 
     assert faults.wrong(60, {"broker": "it is yours"}) == ["schedule[0].target='broker'; it is yours"]
     assert faults.wrong(60, {"job": "it is yours"}) == []
+
+    link = Fault(at_s=1, do="partition", between=("sender", "broker"), for_s=1)
+    assert FaultKeys(recovers_within_s=1, schedule=(link,)).wrong(60, {"broker": "it is yours"}) == [
+        "schedule[0].between=['sender', 'broker']; it is yours"
+    ]
 
 
 SYSTEM = """

@@ -23,8 +23,9 @@ class Processes:
         self.done.append(("strike", fault))
         self._clock.advance_ns(self._takes_ns)
 
-    def heal(self, fault: Fault) -> None:
+    def heal(self, fault: Fault) -> int:
         self.done.append(("heal", fault))
+        return 3 if fault.between else 0
 
 
 def scheduled(clock: ManualClock, processes: Processes, *faults: Fault) -> FaultSchedule:
@@ -54,6 +55,19 @@ def test_each_begins_and_ends_at_its_time() -> None:
     assert (stopped.fault, killed.fault) == (STOP, KILL)
     assert (stopped.began_unix_ns - begun_ns, stopped.ended_unix_ns - begun_ns) == (10_500_000_000, 15_500_000_000)
     assert killed.ended_unix_ns == killed.began_unix_ns
+
+
+def test_what_a_fault_of_a_link_has_reset_is_kept() -> None:
+    clock = ManualClock()
+    schedule = scheduled(
+        clock, Processes(clock), Fault(at_s=1, do="lose_acks", between=("job", "broker"), for_s=1, share=1)
+    )
+
+    for _ in range(30):
+        schedule.step()
+        clock.advance_ns(100_000_000)
+
+    assert [event.resets for event in schedule.events] == [3]
 
 
 def test_who_waits_is_told_for_how_long() -> None:

@@ -21,7 +21,8 @@ SCHEMA_VERSION = 4
 # Above the rows of latencies, where their intervals and clusters are in the cells.
 LATENCY_HEAD = ("latency, ms (95% interval; clusters of time)", *PERCENTILES)
 _PARTITIONS_SHOWN_MAX = 32
-_FAULT_TIMES, _FAULT_COUNTS = ("detected", "recovered", "normal", "silence"), ("orders", "late", "lost", "doubled")
+_FAULT_TIMES = ("detected", "recovered", "normal", "silence", "slower")
+_FAULT_COUNTS = ("orders", "late", "lost", "doubled", "resets")
 
 LatencyNs = Mapping[str, int | None]
 

@@ -144,7 +144,7 @@ def outage_of(plan: RunPlan, observed: Observed) -> Silence | None:
         begin_ns = observed.measured_until_unix_ns
     until = Silence("job", begin_ns // 1000, observed.failed_unix_ns // 1000)
     limit_us = run_limits(plan.workload).stall_us
-    are_planned = any(it.fault.target == "broker" for it in observed.faults)
+    are_planned = any("broker" in it.fault.meets for it in observed.faults)
     found = [
         each
         for each in observed.silences
@@ -293,7 +293,7 @@ def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:
     was_late = (waited.sent_us - waited.intended_us).sum() >= _EXPLAINED_SHARE_MIN * waits_us.sum()
     if was_late and as_many(rig.sent.send_lag_histogram):
         return replace(stall, component="sender")
-    if any(it.fault.target == "receiver" for it in rig.faults):  # what lay at the broker then lay there by plan
+    if any("receiver" in it.fault.meets for it in rig.faults):  # what lay at the broker then lay there by plan
         return None
     return replace(stall, component="receiver") if as_many(rig.received.fetch_histogram) else None
 

@@ -29,7 +29,8 @@ class FaultFigures:
     it. normal_s: from its end to the begin of ten seconds whose p99 is within 1.5 times that, before the next fault.
     silence_s: the longest time without an answer until it has recovered. Of the orders that it met until all was
     normal: how many there were, were later than twice the p99 before, had no answer. doubled: second answers that came
-    before the next fault.
+    before the next fault. resets: of connections. slower_s: by how much the p50 of what was due while it lasted is
+    above the one before.
     """
 
     text: str
@@ -45,6 +46,8 @@ class FaultFigures:
     late: int
     lost: int
     doubled: int
+    resets: int = 0
+    slower_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,9 @@ def survival(
         known = p99_us / 1e6 if is_known else None, seconds(known_us, began_us)
         back = seconds(recovered_us if is_known else _NEVER_US, ended_us), seconds(normal_us, ended_us)
         doubled = int(((again_us >= began_us) & (again_us < (next_us if after else _NEVER_US))).sum())
-        counts = int(met.sum()) + lost, int((met & ~in_time).sum()), lost, doubled
-        figures.append(FaultFigures(*of, *known, *back, float(silence_us) / 1e6, *counts))
+        counts = int(met.sum()) + lost, int((met & ~in_time).sum()), lost, doubled, event.resets
+        lasting_us = latency_us[(due_us >= began_us) & (due_us < ended_us)]
+        slower_us = np.median(lasting_us) - np.median(latency_us[before]) if len(lasting_us) and is_known else np.inf
+        figures.append(FaultFigures(*of, *known, *back, float(silence_us) / 1e6, *counts, seconds(slower_us, 0)))
         recovering, disturbed = [*recovering, (began_us, recovered_us)], [*disturbed, (began_us, until_us)]
     return Survival(tuple(figures), tuple(recovering), tuple(disturbed))

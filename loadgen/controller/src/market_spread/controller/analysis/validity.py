@@ -97,7 +97,7 @@ def validity(
         evidence.append(Evidence(Criterion.NOT_JUDGED, False, "the run ended before it could be judged"))
     taken = f"the broker did not take {failed} messages" if failed else "the broker took every message"
     queue = generator_queue(acknowledged, sent.unacknowledged_age_us_max, run_limits(plan.workload))
-    if any(event.fault.target == BROKER for event in observed.faults):
+    if any(BROKER in event.fault.meets for event in observed.faults):
         queue = replace(queue, holds=queue.holds or None, text="the broker had planned faults, and the load waited")
     evidence += [
         stalled,  # before what it brings about

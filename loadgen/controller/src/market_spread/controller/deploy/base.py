@@ -72,12 +72,12 @@ class Environment(Protocol):
         return None
 
     def strike(self, fault: Fault) -> None:
-        """Begin a planned fault of a process of the run; as `heal`, from any thread. Raises nothing."""
+        """Begin a planned fault of a process of the run, or of a link; as `heal`, from any thread. Raises nothing."""
         return
 
-    def heal(self, fault: Fault) -> None:
-        """End it: what it has stopped goes on, what it has ended is started again by the next `check_alive`."""
-        return
+    def heal(self, fault: Fault) -> int:
+        """End it, and have the next `check_alive` start again what it ended; how many connections it has reset."""
+        return 0
 
     def stop_all_but_aggregator(self) -> None:
         """Stop everything the run started except the aggregator, which keeps serving its measurements."""

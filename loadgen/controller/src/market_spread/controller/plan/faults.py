@@ -9,9 +9,14 @@ from pydantic import Field, model_validator
 
 from market_spread.common.schema import choice, number
 
-STOP, KILL, RESTART = "stop", "kill", "restart"
+STOP, KILL, RESTART = _OF_PROCESSES = ("stop", "kill", "restart")
+LINK, PARTITION, LOSE_ACKS = OF_LINKS = ("link", "partition", "lose_acks")
 JOB, BROKER, RECEIVER = TARGETS = ("job", "broker", "receiver")
-_KINDS = (STOP, KILL, RESTART)
+CLIENTS = ("sender", JOB, RECEIVER)  # of the broker; each has a link of its own to it
+# Of a fault's keys those that say more of it, and whose they are.
+_ONLY_OF = {
+    "delay_ms": LINK, "jitter_ms": LINK, "bytes_per_s": LINK, "reset_share": LINK, "share": LOSE_ACKS,
+}  # fmt: skip
 _AT_S_MAX, _LASTS_S_MAX = 1_000_000, 3600
 # Of the time between two random faults, how late the next may begin, and how long one lasts at most.
 _JITTER_SHARE, _LASTS_SHARE_MAX = 0.3, 0.2
@@ -25,34 +30,68 @@ class Fault:
     do: Annotated[
         str,
         choice(
-            _KINDS,
+            (*_OF_PROCESSES, *OF_LINKS),
             f"`{STOP}` suspends the processes (SIGSTOP) and lets them go on (SIGCONT), `{KILL}` ends them at once "
-            f"(SIGKILL), `{RESTART}` asks them to end (SIGTERM); what was ended is started again as it was.",
+            f"(SIGKILL), `{RESTART}` asks them to end (SIGTERM); what was ended is started again as it was. `{LINK}` "
+            f"makes connections to the broker slow or unsteady, `{PARTITION}` lets nothing through, `{LOSE_ACKS}` "
+            "resets them where the broker has written records and says so.",
         ),
     ]
-    target: Annotated[str, choice(TARGETS, "Whose processes. Of several drivers of the job, the oldest one's.")]
-    for_s: Annotated[float, number(0, _LASTS_S_MAX, "How long it is suspended, or down.")] = 0.0
+    target: Annotated[str | None, choice(TARGETS, "Whose processes; of several drivers, the oldest one's.")] = None
+    between: Annotated[
+        tuple[Annotated[str, choice((*CLIENTS, BROKER), "An end.")], ...],
+        Field(description=f"The link's ends: one of {', '.join(CLIENTS)}, then {BROKER}, as `[job, {BROKER}]`."),
+    ] = ()
+    for_s: Annotated[float, number(0, _LASTS_S_MAX, "How long it is suspended or down, or the link disturbed.")] = 0.0
+    delay_ms: Annotated[float, number(0, 60_000, f"`{LINK}`: What each way takes longer.")] = 0.0
+    jitter_ms: Annotated[float, number(0, 60_000, f"`{LINK}`: At most so much more, drawn; the order stays.")] = 0.0
+    bytes_per_s: Annotated[float | None, number(1, 1e12, f"`{LINK}`: What goes through each way.")] = None
+    reset_share: Annotated[
+        float, number(0, 1, f"`{LINK}`: Of the requests, at how many the connection is reset; they do not arrive.")
+    ] = 0.0
+    share: Annotated[float, number(0, 1, f"`{LOSE_ACKS}`: How many of the acknowledgements are lost.")] = 0.0
 
     @model_validator(mode="after")
-    def _lasts(self) -> Self:
-        if self.do == STOP and not self.for_s:
-            raise ValueError(f"for_s is missing; say how long the {STOP} lasts")
+    def _is_whole(self) -> Self:
+        given = [key for key in _ONLY_OF if getattr(self, key)]
+        if foreign := [f"{key} is of {_ONLY_OF[key]}; leave it out" for key in given if _ONLY_OF[key] != self.do]:
+            raise ValueError("\n".join(foreign))
+        if self.do not in OF_LINKS and (self.target is None or self.between):
+            raise ValueError(f"target is missing; a {self.do} is of a process, so name one, and no link")
+        if self.do in OF_LINKS:
+            clients = CLIENTS[:2] if self.do == LOSE_ACKS else CLIENTS  # the receiver writes no records
+            if self.target or self.between not in {(client, BROKER) for client in clients}:
+                raise ValueError(f"between={list(self.between)}; name one of {', '.join(clients)}, then {BROKER}")
+            if (keys := [key for key, do in _ONLY_OF.items() if do == self.do]) and not given:
+                raise ValueError(f"{', '.join(keys)}; say what becomes of the link by one of them")
+        if self.do not in (KILL, RESTART) and not self.for_s:
+            raise ValueError(f"for_s is missing; say how long the {self.do} lasts")
         return self
+
+    @property
+    def meets(self) -> tuple[str, ...]:
+        """Whom it disturbs: its target, or both ends of its link. There is one fault at a time of each."""
+        return self.between or (self.target or "",)
 
     @property
     def text(self) -> str:
         """It, for people: `stop of the job for 5 s`."""
-        lasts = f" for {self.for_s:g} s" if self.for_s else ""
-        return f"{self.do} of the {self.target}{lasts}"
+        given = ", ".join(f"{key} {getattr(self, key):g}" for key in _ONLY_OF if getattr(self, key))
+        of = f"of the {self.target}" if self.target else f"between {' and '.join(self.between)}"
+        return f"{self.do}{given and f' ({given})'} {of}{f' for {self.for_s:g} s' if self.for_s else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class FaultEvent:
-    """A fault as it was carried out. Unix nanoseconds; the end is when what it ended could be started again."""
+    """A fault as it was carried out. Unix nanoseconds; the end is when what it ended could be started again.
+
+    resets: how many connections it has reset, and so of `lose_acks` how many acknowledgements it has lost.
+    """
 
     fault: Fault
     began_unix_ns: int
     ended_unix_ns: int
+    resets: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +100,7 @@ class RandomFaults:
 
     per_minute: Annotated[float, number(0.01, 60, "How many a minute.")]
     of: Annotated[
-        tuple[Annotated[str, choice(_KINDS, "A kind of fault.")], ...],
+        tuple[Annotated[str, choice(_OF_PROCESSES, "A kind of fault.")], ...],
         Field(description="Which kinds are drawn, as `[kill, stop]`.", min_length=1),
     ]
 
@@ -102,18 +141,19 @@ class FaultKeys:
         if self.random is not None:
             few = f"random.per_minute={self.random.per_minute:g}; use more, as none comes in {load_s:g} s"
             return [] if self._count(load_s) else [few]
-        found, busy_until_s = [], dict.fromkeys(TARGETS, (-1.0, ""))
+        found: list[str] = []
+        busy_until_s: dict[tuple[str, ...], tuple[float, str]] = {}
         for at, fault in sorted(enumerate(self.schedule), key=lambda each: each[1].at_s):
             key, end_s = f"schedule[{at}]", fault.at_s + fault.for_s
-            if fault.target in without:
-                found.append(f"{key}.target={fault.target!r}; {without[fault.target]}")
+            at_key = f"between={list(fault.between)}" if fault.between else f"target={fault.target!r}"
+            found += [f"{key}.{at_key}; {without[met]}" for met in fault.meets if met in without]
             if end_s > (latest_s := load_s - self.recovers_within_s):
                 end = f"recovers_within_s before the load does, by {latest_s:g} s" if latest_s > 0 else "have more load"
                 found.append(f"{key}.at_s={fault.at_s:g}; let it end {end}")
-            until_s, other = busy_until_s[fault.target]
+            until_s, other = busy_until_s.get(fault.meets, (-1.0, ""))
             if fault.at_s <= until_s:
                 found.append(f"{key}.at_s={fault.at_s:g}; begin after {until_s:g} s, when {other} is over")
-            busy_until_s[fault.target] = max(busy_until_s[fault.target], (end_s, key))
+            busy_until_s[fault.meets] = max((until_s, other), (end_s, key))
         return found
 
     def _count(self, load_s: float) -> int:

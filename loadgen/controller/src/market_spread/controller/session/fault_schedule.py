@@ -69,5 +69,5 @@ class FaultSchedule:
 
     def _end(self, due_ns: int, fault: Fault, began_unix_ns: int) -> None:
         self._open.remove((due_ns, fault, began_unix_ns))
-        self._environment.heal(fault)
-        self._over.append(FaultEvent(fault, began_unix_ns, self._clock.unix_ns()))
+        resets = self._environment.heal(fault)
+        self._over.append(FaultEvent(fault, began_unix_ns, self._clock.unix_ns(), resets))

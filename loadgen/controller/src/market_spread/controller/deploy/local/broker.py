@@ -5,6 +5,7 @@ import re
 import socket
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +35,8 @@ class Broker:
 
     jars: those of the group `broker`; port: 0 takes a free one; metrics_agent: the jar of the group `metrics`, for a
     broker that is to be scraped by Prometheus, at `metrics_address`, host and port, which is None without the agent;
-    archive_option: what its JVM is told of its archive of classes.
+    archive_option: what its JVM is told of its archive of classes; listeners: others besides its own, by
+    their names: the port of each, and the one that it tells those who come by it.
     """
 
     folder: Path
@@ -44,6 +46,7 @@ class Broker:
     port: int = 0
     metrics_agent: Path | None = None
     archive_option: str = ""
+    listeners: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     child: Child | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -95,7 +98,13 @@ class Broker:
         data = self.folder / "data"
         properties = self.folder / "server.properties"
         data.mkdir(parents=True, exist_ok=True)
-        values = {"port": self.port, "controller_port": self._controller_port, "message_bytes_max": MESSAGE_BYTES_MAX}
+        others = [(name.upper(), *ports) for name, ports in self.listeners.items()]
+        values = {
+            "port": self.port, "controller_port": self._controller_port, "message_bytes_max": MESSAGE_BYTES_MAX,
+            "listeners": "".join(f",{name}://127.0.0.1:{port}" for name, port, _ in others),
+            "advertised": "".join(f",{name}://127.0.0.1:{told}" for name, _, told in others),
+            "protocols": "".join(f",{name}:PLAINTEXT" for name, *_ in others),
+        }  # fmt: skip
         properties.write_text(_PROPERTIES.read_text().format(data=data, **values))
         of_folder = data / "meta.properties"
         if not of_folder.exists():

@@ -24,6 +24,7 @@ from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.local.broker import Broker, free_port
 from market_spread.controller.deploy.local.jvms import LocalJvms, jvm_options, jvm_section, local_jvms, stable
+from market_spread.controller.deploy.local.links import Link
 from market_spread.controller.deploy.local.services import Child, Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host
@@ -90,7 +91,10 @@ class LocalStack:
         self._job_ports: dict[int, int] = {}
         self._receiver_port = 0
         self._down: dict[str, bool] = {}  # what a planned fault has ended, and whether it may be started again
-        self._heals: dict[str, Callable[[], object]] = {}  # by the targets of the faults that last
+        self._heals: dict[tuple[str, ...], Callable[[], object]] = {}  # by whom the faults meet that last
+        seed = self.workload.faults.seed if self.workload.faults else 0
+        ends = {end for it in self.workload.planned_faults for end in it.between[:1] if not self.outlives_parent}
+        self._links = {end: Link(end, seed=seed) for end in sorted(ends)}
         ends_job = [it.target == JOB and it.do != STOP for it in self.workload.planned_faults]
         self.job_outage_s = _PLANNED_OUTAGE_S if any(ends_job) and self._drivers == 1 else 0.0
         self._restarts_max = _RESTARTS_MAX + sum(ends_job)
@@ -104,6 +108,7 @@ class LocalStack:
             clock=self.clock,
             port=self.broker_port,
             metrics_agent=self.jars.paths("metrics")[0] if self.monitored else None,
+            listeners={end: link.ports for end, link in self._links.items()},
         )
         self._services = Services(
             self.folder, clock=self.clock, on_started=self.on_started, outlives_parent=self.outlives_parent
@@ -128,6 +133,8 @@ class LocalStack:
         self.broker.archive_option = self._jvms.broker_option
         recording = AggregatorConfig(ports_file=ports_file("metrics_aggregator"), runs_folder=self.runs_folder)
         self._services.start("metrics_aggregator", "market_spread.metrics_aggregator", recording)
+        for link in self._links.values():
+            link.start()
         self._launch_broker()
         aggregator = self._services.ports("metrics_aggregator")
         self._pushing = f"127.0.0.1:{aggregator['grpc']}"
@@ -163,6 +170,8 @@ class LocalStack:
             return
         self._services.stop(("sender", *(_job_name(replica) for replica in range(self._drivers)), "receiver"))
         self.broker.stop()
+        for link in self._links.values():
+            link.stop()
         remove_working_files(self.folder)
         self._load_stopped = True
 
@@ -188,21 +197,25 @@ class LocalStack:
         self._services.check_alive(self._down)
 
     def strike(self, fault: Fault) -> None:
+        if fault.target is None:
+            self._links[fault.between[0]].begin(fault)
+            return
         name, child = self._victim(fault.target)
         if child is None or not child.running:
             return
         if fault.do == STOP:
             with suppress(psutil.NoSuchProcess):  # it has ended just now
-                self._heals[fault.target] = child.suspend()
+                self._heals[fault.meets] = child.suspend()
             return
-        self._heals[fault.target] = partial(self._down.__setitem__, name, True)
+        self._heals[fault.meets] = partial(self._down.__setitem__, name, True)
         self._down[name] = False  # first, so that nobody takes it for dead
         if fault.do == KILL:
             child.send(signal.SIGKILL)
         child.stop(within_s=15)
 
-    def heal(self, fault: Fault) -> None:
-        self._heals.pop(fault.target, lambda: None)()
+    def heal(self, fault: Fault) -> int:
+        self._heals.pop(fault.meets, lambda: None)()
+        return 0 if fault.target else self._links[fault.between[0]].end()
 
     def broker_cpu_us(self) -> int | None:
         child = self.broker.child
@@ -320,7 +333,12 @@ class LocalStack:
     def _of_every_service(self, name: str) -> dict[str, Any]:
         """What the configuration of each process has that is on the path of messages."""
         told = {"ports_file": self._services.ports_file(name), "aggregator_address": self._pushing}
-        return {"bootstrap_servers": self.broker.bootstrap_servers, **told, **asdict(self.security)}
+        return {"bootstrap_servers": self._broker_of(name), **told, **asdict(self.security)}
+
+    def _broker_of(self, name: str) -> str:
+        """Where a process finds the broker: behind its link, if it has one."""
+        link = self._links.get(name.partition("_")[0])
+        return f"127.0.0.1:{link.ports[1]}" if link else self.broker.bootstrap_servers
 
 
 def remove_working_files(folder: Path) -> None:

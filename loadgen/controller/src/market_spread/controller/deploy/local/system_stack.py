@@ -115,7 +115,7 @@ class SystemStack(LocalStack):
         workload, system = self.workload, self.workload.system
         inputs = {each.topic for each in workload.input}
         environment = {
-            "MARKET_SPREAD_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
+            "MARKET_SPREAD_BOOTSTRAP_SERVERS": self._broker_of("job"),
             "MARKET_SPREAD_GROUP": workload.group,
             "MARKET_SPREAD_INPUT": ",".join(each.topic for each in workload.input),
             "MARKET_SPREAD_OUTPUT": ",".join(each.topic for each in workload.output),

@@ -12,6 +12,7 @@ from typing import Any
 
 import grpc
 import numpy as np
+import psutil
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
@@ -367,3 +368,37 @@ def test_a_port_in_use_is_one_line_and_exit_status_2(launch: Launch, which: str)
 
     assert second.returncode == 2
     assert errors == f"127.0.0.1:{port} cannot be bound: Address already in use; choose another port or 0\n"
+
+
+def test_nine_hundred_half_open_requests_do_not_starve_the_page(launch: Launch) -> None:
+    aggregator = launch()
+    half_open: list[socket.socket] = []
+    try:
+        for _ in range(900):
+            half_open.append(socket.create_connection(("127.0.0.1", aggregator.http_port), DEADLINE_S))
+            half_open[-1].sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+
+        answers = [aggregator.get(path).status_code for path in ("/healthz", "/", "/api/v1/runs", "/metrics")]
+
+        assert answers == [200] * 4
+        held = psutil.Process(aggregator.process.pid).net_connections("tcp")
+        assert sum(it.status == "ESTABLISHED" and it.laddr.port == aggregator.http_port for it in held) <= 260
+    finally:
+        for connection in half_open:
+            connection.close()
+
+
+def test_calls_beyond_a_bound_are_refused_until_others_have_ended(launch: Launch) -> None:
+    aggregator = launch()
+    with channel_to(aggregator.address) as channel:
+        watch = health_pb2_grpc.HealthStub(channel).Watch  # type: ignore[attr-defined]
+        open_calls = [watch(health_pb2.HealthCheckRequest(), timeout=DEADLINE_S) for _ in range(600)]
+
+        eventually("some are refused", lambda: any(call.done() for call in open_calls))
+        refused = [call for call in open_calls if call.done()]
+        assert {call.code() for call in refused} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
+        for call in open_calls:
+            call.cancel()
+
+        note = NoteRequest(run_id="r1", unix_ns=time.time_ns(), kind="phase", name="measuring")
+        eventually("a note is taken", lambda: MetricsStub(channel).Note(note, wait_for_ready=True, timeout=DEADLINE_S))

@@ -15,11 +15,11 @@ import grpc
 import numpy as np
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from kafka import KafkaProducer
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment, to_environment
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.kafka import client as kafka
@@ -581,3 +581,17 @@ def _wait_for(happened: Callable[[], bool], *, within_s: float) -> None:
 
 def _pause(duration_s: float) -> None:
     CLOCK.sleep_ns(round(duration_s * 1e9))
+
+
+def test_records_that_are_gone_are_told_and_not_skipped(system: System) -> None:
+    alerts, client = system.topic("alerts"), kafka.KafkaBroker(system.bootstrap_servers, "test")
+    client.write({alerts: [b"0", b"1", b"2"]}, within_s=10)
+    admin = KafkaAdminClient(bootstrap_servers=system.bootstrap_servers)
+    admin.delete_records({TopicPartition(alerts, 0): 2})
+    admin.close()
+
+    with closing(client.consumer()) as consumer:
+        consumer.assign({(alerts, 0): 0})
+        with pytest.raises(RunVoidError, match="records are gone before they were read"):
+            consumer.poll(20)
+    assert [record.value for _, record in client.records({(alerts, 0): 3})] == [b"2"]

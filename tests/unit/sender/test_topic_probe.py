@@ -47,7 +47,7 @@ class Topics:
 class Broker(KafkaBroker):
     topics: Topics = field(default_factory=lambda: Topics({}))
 
-    def consumer(self, *, committed: bool = True) -> Consumer:
+    def consumer(self, *, committed: bool = True, skips: bool = False) -> Consumer:
         return cast(Consumer, self.topics)
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment
@@ -32,6 +33,8 @@ _TICK_S = 1.0
 # What the system holds of answers that a slow client does not take; it would be megabytes.
 _SEND_BUFFER_BYTES = 256 * 1024
 
+_CONNECTIONS_MAX = 256  # beyond those of event streams, and far below the descriptors that a process may have
+
 _log = logging.getLogger(__name__)
 
 
@@ -46,6 +49,18 @@ class _WebServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+class _Connection(H11Protocol):
+    """Of one client. When there are too many, the oldest of those that await no answer makes room."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.since_s = self.loop.time()
+        ours = [it for it in self.connections if isinstance(it, _Connection) and not it.transport.is_closing()]
+        if len(ours) > _CONNECTIONS_MAX:
+            idle = [it for it in ours if it.cycle is None or it.cycle.response_complete]
+            min(idle, key=lambda it: it.since_s).transport.close()
 
 
 async def _serve(config: AggregatorConfig) -> None:
@@ -89,6 +104,7 @@ async def _web(config: AggregatorConfig, store: Store, clock: Clock, web_socket:
     web = _WebServer(
         uvicorn.Config(
             app,
+            http=_Connection,
             lifespan="off",
             log_config=None,
             log_level=logging.WARNING,

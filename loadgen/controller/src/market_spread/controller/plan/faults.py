@@ -83,15 +83,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class FaultEvent:
-    """A fault as it was carried out. Unix nanoseconds; the end is when what it ended could be started again.
-
-    resets: how many connections it has reset, and so of `lose_acks` how many acknowledgements it has lost.
-    """
+    """A fault as it was carried out. Unix nanoseconds; the end is when what it ended could be started again."""
 
     fault: Fault
     began_unix_ns: int
     ended_unix_ns: int
-    resets: int = 0
+    resets: int = 0  # of connections; each of `lose_acks` is an acknowledgement that was lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +138,7 @@ class FaultKeys:
         if self.random is not None:
             few = f"random.per_minute={self.random.per_minute:g}; use more, as none comes in {load_s:g} s"
             return [] if self._count(load_s) else [few]
-        found: list[str] = []
-        busy_until_s: dict[tuple[str, ...], tuple[float, str]] = {}
+        found, busy_until_s = list[str](), dict[tuple[str, ...], tuple[float, str]]()
         for at, fault in sorted(enumerate(self.schedule), key=lambda each: each[1].at_s):
             key, end_s = f"schedule[{at}]", fault.at_s + fault.for_s
             at_key = f"between={list(fault.between)}" if fault.between else f"target={fault.target!r}"

@@ -260,7 +260,9 @@ class AioServer:
     """The twin of `Server`, of coroutine methods, for a process that lives in one asyncio loop: made inside it."""
 
     def __init__(self, address: str, register: Register, identity: Identity = OPEN) -> None:
-        self._server = grpc.aio.server(interceptors=(_ErrorsAsStatusAio(identity),), options=SERVER_OPTIONS)
+        self._server = grpc.aio.server(
+            interceptors=(_ErrorsAsStatusAio(identity),), options=SERVER_OPTIONS, maximum_concurrent_rpcs=8 * _CALLS_MAX
+        )
         self._health = health.aio.HealthServicer()
         self._services = complete(self._server, register(self._server), self._health, identity)
         self.port = bound_port(self._server, address, identity)

@@ -21,6 +21,7 @@ from kafka.errors import (
     KafkaError,
     KafkaTimeoutError,
     NotCoordinatorError,
+    OffsetOutOfRangeError,
     TopicAlreadyExistsError,
     UnknownTopicOrPartitionError,
 )
@@ -100,13 +101,14 @@ class Consumer:
     """Reads partitions that it is told to, from offsets that it is told. Not thread-safe; `close` it.
 
     committed: without what transactions have not committed; its ends are then before the first that is still open.
+    skips: where records are gone it goes on with the oldest one; else that is a RunVoidError.
     """
 
-    def __init__(self, broker: "KafkaBroker", *, committed: bool = True) -> None:
+    def __init__(self, broker: "KafkaBroker", *, committed: bool = True, skips: bool = False) -> None:
         self._consumer = _connected(
-            KafkaConsumer, broker, **_FOR_RECORDS, group_id=None, enable_auto_commit=False,
-            auto_offset_reset="earliest", isolation_level="read_committed" if committed else "read_uncommitted",
-            fetch_min_bytes=1, max_partition_fetch_bytes=RECORD_BYTES_MAX, max_poll_records=_POLL_RECORDS_MAX,
+            KafkaConsumer, broker, **_FOR_RECORDS, group_id=None, enable_auto_commit=False, fetch_min_bytes=1,
+            auto_offset_reset="earliest" if skips else "none", max_partition_fetch_bytes=RECORD_BYTES_MAX,
+            isolation_level="read_committed" if committed else "read_uncommitted", max_poll_records=_POLL_RECORDS_MAX,
         )  # fmt: skip
         self._bootstrap_servers = broker.bootstrap_servers
 
@@ -157,8 +159,8 @@ class KafkaBroker:
     client_id: str = "admin"
     security: KafkaSecurity = PLAINTEXT
 
-    def consumer(self, *, committed: bool = True) -> Consumer:
-        return Consumer(self, committed=committed)
+    def consumer(self, *, committed: bool = True, skips: bool = False) -> Consumer:
+        return Consumer(self, committed=committed, skips=skips)
 
     def producer(self, topics: Iterable[str] = ()) -> Producer:
         """A connected producer that knows the topics."""
@@ -170,7 +172,7 @@ class KafkaBroker:
         """What these partitions hold up to their ends, each in order. BrokerAwayError if nothing comes for 30 s."""
         at = {place: (begin or {}).get(place, 0) for place in ends}
         silent_s = 0
-        with closing(self.consumer()) as consumer:
+        with closing(self.consumer(skips=True)) as consumer:
             consumer.assign(at)
             while left := [place for place in ends if consumer.position(place) < ends[place]]:
                 found = consumer.poll(1.0)
@@ -367,6 +369,8 @@ def _broker_errors(bootstrap_servers: str) -> Iterator[None]:
     """One sentence for what the client raises."""
     try:
         yield
+    except OffsetOutOfRangeError as error:
+        raise RunVoidError(f"records are gone before they were read ({error}); have the topic keep them") from error
     except (KafkaError, OSError) as error:
         reason = f"{type(error).__name__}: {error}".strip(": ")
         sentence = f"the Kafka broker at {bootstrap_servers} cannot be used ({reason}); is it running?"

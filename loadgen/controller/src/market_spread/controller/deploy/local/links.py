@@ -68,23 +68,18 @@ class Link:
             to_client.close()
             return
         writing: deque[bytes] = deque(maxlen=_FRAMES_MAX)  # requests that the broker has not acknowledged
-        ways = [
-            asyncio.create_task(self._carry(client, to_broker, writing, to_broker=True)),
-            asyncio.create_task(self._carry(broker, to_client, writing, to_broker=False)),
-        ]
-        try:
-            done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        there = asyncio.create_task(self._carry(client, to_broker, writing, to_broker=True))
+        back = asyncio.create_task(self._carry(broker, to_client, writing, to_broker=False))
+        with suppress(asyncio.CancelledError):  # the run is over
+            done, _ = await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
             if any(way.result() for way in done):
                 self._resets += 1
                 to_broker.transport.abort()
                 to_client.transport.abort()
-        except asyncio.CancelledError:  # the run is over
-            pass
-        finally:
-            for way in ways:
-                way.cancel()
-            to_broker.close()
-            to_client.close()
+        there.cancel()
+        back.cancel()
+        to_broker.close()
+        to_client.close()
 
     async def _carry(
         self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, writing: deque[bytes], *, to_broker: bool
@@ -104,10 +99,9 @@ class Link:
             delivering.cancel()
 
     async def _deliver(self, frames: asyncio.Queue[tuple[float, bytes]], sink: asyncio.StreamWriter) -> None:
-        loop = asyncio.get_running_loop()
         with suppress(OSError):  # the other way ends with it
             while frame := (taken := await frames.get())[1]:
-                if (left_s := taken[0] - loop.time()) > 0:
+                if (left_s := taken[0] - self._loop.time()) > 0:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._is_calm.wait(), left_s)
                 sink.write(frame)
@@ -130,7 +124,7 @@ class Link:
             return 0.0
         if fault.do == PARTITION:
             return inf
-        due_s = asyncio.get_running_loop().time()
+        due_s = self._loop.time()
         if fault.bytes_per_s is not None:
             due_s = self._free_s[to_broker] = max(due_s, self._free_s[to_broker]) + size / fault.bytes_per_s
         return due_s + (fault.delay_ms + fault.jitter_ms * self._chance.random()) / 1000

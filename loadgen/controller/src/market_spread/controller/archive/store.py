@@ -22,7 +22,7 @@ _LISTED: Mapping[str, tuple[type, ...]] = {
     "workload": (str,), "verdict": (str,), "cause": (str,), "latencies_void": (bool,),
     "offered_rate_per_s": (int, float), "cpu_us_per_message": (int, float),
 }  # fmt: skip
-_CHECK = "check the address and its rights"
+_CHECK, _NOT_USABLE = "check the address and its rights", (ValueError, TypeError, LookupError)
 _COLUMNS = ("run", "verdict", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
 
 Summary = dict[str, Any]
@@ -35,12 +35,12 @@ class RunStore:
         """The address of a folder: a path, or `protocol://…`; the protocol's package must be installed."""
         self._address = address
         remedy = "install what it needs, or name a folder"
-        with usage_errors(f"the store {address} cannot be used", remedy, (ImportError, ValueError)):
+        with usage_errors(f"the store {address} cannot be used", remedy, (ImportError, *_NOT_USABLE)):
             self._files, self._root = fsspec.core.url_to_fs(address)
 
     def run_ids(self) -> list[str]:
         """The runs that there are, newest first by their names."""
-        with usage_errors(f"the store {self._address} cannot be read", _CHECK):
+        with usage_errors(f"the store {self._address} cannot be read", _CHECK, (OSError, *_NOT_USABLE)):
             if not self._files.isdir(self._root):
                 raise UsageError(f"there is no folder {self._address}; name one that holds runs")
             found = [path for name in ("state", "result") for path in self._files.glob(f"{self._root}/*/{name}.json")]

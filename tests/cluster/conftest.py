@@ -1,7 +1,9 @@
 """The cluster that all tests here run on: the one of KUBECONFIG, else one of this machine, which is up meanwhile."""
 
 import os
+import re
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -81,6 +83,18 @@ def kubectl(cluster_kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterato
     own("delete", "namespace", own.namespace, "--wait=false")
     if own.items("pods"):
         own.delete("pods", "--all")
+
+
+@pytest.fixture
+def registry() -> Iterator[str]:
+    """The address of a registry in memory, on the loopback interface."""
+    binaries.build_missing((binaries.REGISTRY,))
+    with subprocess.Popen([binaries.REGISTRY.path, "-port=0"], stderr=subprocess.PIPE, text=True) as serving:
+        assert serving.stderr is not None
+        found = re.search(r"serving on port (\d+)", serving.stderr.readline())
+        assert found
+        yield f"localhost:{found[1]}"
+        serving.terminate()
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,7 @@
 """The charts come from a real registry as they were pushed; needs no cluster, but a program of its modules."""
 
 import os
-import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,19 +10,8 @@ from tests.cluster.ground import binaries
 from tests.support.paths import ROOT
 
 
-@pytest.fixture
-def registry() -> Iterator[str]:
-    """The address of a registry in memory, on the loopback interface."""
-    binaries.build_missing((binaries.HELM, binaries.REGISTRY))
-    with subprocess.Popen([binaries.REGISTRY.path, "-port=0"], stderr=subprocess.PIPE, text=True) as serving:
-        assert serving.stderr is not None
-        found = re.search(r"serving on port (\d+)", serving.stderr.readline())
-        assert found
-        yield f"localhost:{found[1]}"
-        serving.terminate()
-
-
 def helm(*words: object) -> None:
+    binaries.build_missing((binaries.HELM,))
     subprocess.run([binaries.HELM.path, *map(str, words)], check=True, capture_output=True, timeout=60)
 
 

@@ -17,7 +17,7 @@ from market_spread.controller.analysis.evidence import WORDS, Achieved, Cause, V
 from market_spread.controller.analysis.observed import CpuReading, Observed, judge, judge_run, replays_of
 from market_spread.controller.analysis.result import Result, alerts_text, latency_rows
 from market_spread.controller.analysis.stalls import find_stalls, parts_of, received_again_us
-from market_spread.controller.analysis.validity import Seen, slope_per_s
+from market_spread.controller.analysis.validity import Backlog, Seen, backlog_of, slope_per_s
 from market_spread.controller.clients.probe import Silence
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.host.facts import HostCheck
@@ -1765,6 +1765,33 @@ def test_backlog_has_a_slope_with_its_interval(plan: RunPlan, observed: Observed
     assert backlog["slope_per_s"] == pytest.approx(100.0)
     assert backlog["slope_per_s_low"] == pytest.approx(100.0)
     assert backlog["slope_per_s_high"] == pytest.approx(100.0)
+
+
+def backlog_with(commit_s: int, *, per_s: float = 1_000, until_s: int = 60, of_s: int = 60) -> Backlog:
+    """Of a load of 1,000 messages a second, processed at a rate; a commit every `commit_s` tells how far, none after
+    `until_s`.
+    """
+    sent = [1_000.0 * second for second in range(of_s)]
+    done = [per_s * (min(second, until_s) // commit_s * commit_s) for second in range(of_s)]
+    told = timeline(path__messages_sent=sent, path__messages_processed=done)
+    return backlog_of(Seen(told, ("job",), 4, float(BEGIN_S), float(BEGIN_S + of_s)), from_s=float(BEGIN_S))
+
+
+@pytest.mark.parametrize("commit_s", [1, 2, 5, 10])
+def test_a_system_that_keeps_up_and_commits_now_and_then_has_no_growing_backlog(commit_s: int) -> None:
+    """Whichever tooth of the saw the load ends in."""
+    assert not [of_s for of_s in range(20, 60) if backlog_with(commit_s, of_s=of_s).slope_per_s_low]
+
+
+@pytest.mark.parametrize(
+    ("commit_s", "per_s", "until_s"),
+    [(1, 800, 60), (2, 800, 60), (5, 800, 60), (2, 1_000, 20), (10, 1_000, 30), (2, 0, 0)],
+)
+def test_a_system_that_falls_behind_or_commits_no_more_has_one(commit_s: int, per_s: float, until_s: int) -> None:
+    low_per_s = backlog_with(commit_s, per_s=per_s, until_s=until_s).slope_per_s_low
+
+    assert low_per_s is not None
+    assert low_per_s > 100
 
 
 def test_settings_have_every_key_of_what_is_offered_and_of_the_job(plan: RunPlan, observed: Observed) -> None:

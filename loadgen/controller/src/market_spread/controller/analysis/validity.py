@@ -146,9 +146,12 @@ def backlog_of(seen: Seen, *, from_s: float) -> Backlog:
     sent, processed = (seen.measured("path", name) for name in ("messages_sent", "messages_processed"))
     if not len(sent) or len(sent) != len(processed):
         return Backlog()
-    waiting = np.maximum(sent.values - processed.values, 0)
-    settled = sent.unix_s >= from_s
-    low, slope, high = slope_per_s(sent.unix_s[settled].astype(np.float64), waiting[settled])
+    at_s, waiting = sent.unix_s.astype(np.float64), np.maximum(sent.values - processed.values, 0)
+    rose = np.diff(processed.values, prepend=processed.values[0]) > 0
+    waited_s = at_s - np.maximum.accumulate(np.where(rose, at_s, at_s[0]))
+    # Progress that is known by commits makes a saw, which counts by its lowest points, and by commits that are overdue.
+    counted = (at_s >= from_s) & (rose | (waited_s > np.diff(at_s[rose], prepend=at_s[0]).max(initial=0)))
+    low, slope, high = slope_per_s(at_s[counted], waiting[counted])
     return Backlog(int(waiting.max()), slope, low, high)
 
 

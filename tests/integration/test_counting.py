@@ -159,23 +159,3 @@ def test_without_replay_what_was_being_done_is_lost(restarted: Found) -> None:
 def test_a_killed_job_leaves_what_it_unpacked_in_its_own_folder(restarted: Found, jobs: Jobs) -> None:
     """The library of the state store: 15 MB that would stay in /tmp."""
     assert [path.name for path in jobs.local_folder.glob("librocksdb*")] == ["librocksdbjni-linux64.so"]
-
-
-@pytest.mark.full
-def test_another_number_of_cores_loses_and_doubles_nothing(jobs: Jobs, tmp_path: Path) -> None:
-    """Stop, change the cores, start again from the checkpoint; the state stays in its four partitions."""
-    counters, rounds = [f"c{i}" for i in range(20)], 6
-    jobs.create_topics("numbers-scaled", "totals-scaled", "invalid")
-    topics = "numbers=numbers-scaled,totals=totals-scaled"
-    checkpoint = tmp_path / "checkpoint"
-    for i, cores in enumerate((1, 3, 2)):
-        sequences = range(i * rounds // 3, (i + 1) * rounds // 3)
-        numbers = [f"N{name:<8}{s:012}{s + 1:+012}".encode() for s in sequences for name in counters]
-        jobs.send("numbers-scaled", numbers)
-        client = jobs.start_job(named("counting"), checkpoint, topics=topics, cores=cores, state_partitions=4)
-        jobs.wait_for_commit(client, "numbers-scaled")
-        jobs.kill(client)
-
-    found = sorted(record.decode() for record in jobs.received("totals-scaled"))
-
-    assert found == sorted(f"{name} {s} {(s + 1) * (s + 2) // 2}" for s in range(rounds) for name in counters)

@@ -1,9 +1,19 @@
+import json
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 
 from market_spread.common.errors import UsageError
-from market_spread.streaming.driver.checkpoint import bind_state_form, newest_offsets, refuse_other_kafka
+from market_spread.streaming.driver.checkpoint import (
+    bind_state_form,
+    newest_offsets,
+    refuse_other_kafka,
+    spread_state,
+)
 from market_spread.streaming.modes.real_time.bit_packing import BitField, BitPacking
 
 
@@ -75,3 +85,56 @@ def test_prices_that_cannot_be_negative_are_another_form() -> None:
     unsigned, signed = (BitPacking([BitField("bid", 34, bias)]).form for bias in (0, 2**33))
 
     assert unsigned != signed
+
+
+@dataclass
+class Manager:
+    """What is asked of Spark's manager of checkpoints; it refuses what it is told to refuse."""
+
+    refusal: Exception | None = None
+    asked: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def spread(self, checkpoint: Path, partitions: int) -> list[tuple[Any, ...]]:
+        spark: Any = type("Session", (), {"_streamingCheckpointManager": self, "conf": self})
+        spread_state(cast(SparkSession, spark), checkpoint, partitions)
+        return self.asked
+
+    def set(self, name: str, value: str) -> None:
+        assert (name, value) == ("spark.sql.streaming.stateStore.checkpointFormatVersion", "1")
+
+    def repartition(self, *words: Any) -> None:
+        self.asked.append(words)
+        if self.refusal is not None:
+            raise self.refusal
+
+
+def committed(checkpoint: Path, *partitions: int, commits: int) -> Path:
+    """Batches of so many state partitions each, of which the first ones are committed."""
+    for log in ("offsets", "commits"):
+        (checkpoint / log).mkdir()
+    for number, count in enumerate(partitions):
+        settings = {"conf": {"spark.sql.shuffle.partitions": str(count)}}
+        (checkpoint / "offsets" / str(number)).write_text(f"v1\n{json.dumps(settings)}\n-\n-")
+    for number in range(commits):
+        (checkpoint / "commits" / str(number)).write_text("v1\n{}")
+    return checkpoint
+
+
+def test_state_is_spread_over_another_number_of_partitions_than_that_of_the_newest_commit(tmp_path: Path) -> None:
+    checkpoint = committed(tmp_path, 1, 2, 4, commits=2)
+
+    # The last batch, of four, has no commit: it may be one of a spreading that was interrupted.
+    assert Manager().spread(checkpoint, 4) == [(str(tmp_path), 4, False)]
+    assert Manager().spread(checkpoint, 2) == []
+
+
+def test_without_a_commit_or_a_state_there_is_nothing_to_spread(tmp_path: Path) -> None:
+    assert Manager().spread(tmp_path / "none", 4) == []
+    assert Manager().spread(committed(tmp_path, 1, commits=1), 0) == []
+
+
+def test_state_that_spark_does_not_spread_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    unsupported = Manager(AnalysisException("of an unsupported provider"))
+
+    with pytest.raises(UsageError, match=r"from 1 over 4 partitions: of an unsupported provider; keep 1, or give the"):
+        unsupported.spread(committed(tmp_path, 1, commits=1), 4)

@@ -51,10 +51,10 @@ class BrokerAwayError(RunVoidError, UnavailableError):
 def usage_errors(
     what: str, remedy: str = "", kinds: tuple[type[Exception], ...] = (OSError, UnicodeDecodeError)
 ) -> Iterator[None]:
-    """Have errors of these kinds be a UsageError: what cannot be done, then why, then the remedy."""
+    """Have errors of these kinds be a UsageError: what cannot be done, why, without Java's stack, and the remedy."""
     try:
         yield
     except kinds as error:
-        reason = "it is no text" if isinstance(error, UnicodeDecodeError) else error
+        reason = "it is no text" if isinstance(error, UnicodeDecodeError) else str(error).partition("\n\tat ")[0]
         reason = (error.strerror or reason) if isinstance(error, OSError) else reason
         raise UsageError(f"{what}: {reason}; {remedy}" if remedy else f"{what}: {reason}") from error

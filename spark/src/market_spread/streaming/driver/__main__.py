@@ -24,6 +24,7 @@ from market_spread.streaming.driver.checkpoint import (
     bind_state_form,
     newest_offsets,
     refuse_other_kafka,
+    spread_state,
 )
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.control_service import JobService
@@ -117,6 +118,7 @@ def _run_job(config: JobConfig, folder: Path) -> None:
                 WarmUp(_REHEARSAL_BATCHES, short_s or config.batch_s, _REHEARSAL_S),
             )
         bind_state_form(checkpoint, mode.state_form(pipeline))
+        spread_state(spark, checkpoint, state_partitions)
         supervisor.run()
     if lease is not None:
         spark.stop()  # so the next holder finds none of our executors running

@@ -2,18 +2,18 @@
 and the one driver that has it at a time (docs/adr/0029).
 """
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from market_spread.common.documents import write_whole
-from market_spread.common.errors import RunFailedError, UsageError
+from market_spread.common.errors import RunFailedError, UsageError, usage_errors
 from market_spread.streaming.driver.progress import Partition, partition_offsets
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def newest_offsets(checkpoint: Path) -> dict[Partition, int]:
@@ -72,13 +72,29 @@ def bind_state_form(checkpoint: Path, form: str) -> None:
         )
 
 
+def spread_state(spark: SparkSession, checkpoint: Path, partitions: int) -> None:
+    """Have the state in so many partitions, if it has any; by itself a query keeps those that it began with.
+
+    Call it when the checkpoint is ours. A batch that was not committed comes again. UsageError if Spark cannot do it.
+    """
+    if (newest := _newest_batch(checkpoint, "commits")) is None:
+        return
+    settings = json.loads((checkpoint / "offsets" / newest.name).read_text().splitlines()[1])["conf"]
+    had = int(settings["spark.sql.shuffle.partitions"])
+    if partitions not in (0, had):
+        what = f"the state in {checkpoint} cannot be spread from {had} over {partitions} partitions"
+        with usage_errors(what, f"keep {had}, or give the job an empty checkpoint", (PySparkException, Py4JError)):
+            spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", newest.read_text()[1])  # of "v2"
+            spark._streamingCheckpointManager.repartition(str(checkpoint), partitions, False)
+
+
 class CheckpointLock:
     """A file lock on a checkpoint. The JVM holds it, as the JVM writes there: the kernel frees it when that ends.
 
     It must be kept as long as the checkpoint is used: what Python has forgotten, the JVM closes, and the lock with it.
     """
 
-    def __init__(self, spark: "SparkSession", checkpoint: Path) -> None:
+    def __init__(self, spark: SparkSession, checkpoint: Path) -> None:
         checkpoint.mkdir(parents=True, exist_ok=True)
         jvm: Any = spark.sparkContext._jvm
         self._channel: Any = jvm.java.io.RandomAccessFile(str(checkpoint / "lock"), "rw").getChannel()

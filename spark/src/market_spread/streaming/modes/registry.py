@@ -13,7 +13,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from market_spread.common.config import environment_of_spark
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
 from market_spread.streaming.modes.real_time import compile as real_time
-from market_spread.streaming.modes.support import check
+from market_spread.streaming.modes.support import check, form_of_buckets
 from market_spread.streaming.pipeline import Pipeline
 
 # The key of a record that is no message: it only wakes who reads the partition.
@@ -114,6 +114,7 @@ _MODES = (
         # The most frames of a topic in a batch, so that with a backlog it neither outgrows the memory nor takes long.
         source_options={"maxOffsetsPerTrigger": "5000"},
         compile=_micro_batch,
+        state_form=form_of_buckets,
         output_mode="append",
         trigger="processingTime",  # batches begin this far apart, or as soon as the previous one has ended
     ),

@@ -21,6 +21,7 @@ from market_spread.streaming.pipeline import Pipeline, Source
 
 KEY_BYTES_MAX = 8
 SEQUENCE_DIGITS_MAX = 12
+BUCKETS_MODULO = 5040  # of the keys of buckets of whole frames; 1 to 10, 12, 14 to 16, 18 and 20 divide it
 
 
 def check(pipeline: Pipeline, mode: str) -> None:
@@ -45,12 +46,18 @@ def remarks(pipeline: Pipeline, mode: str) -> list[str]:
 def check_partitions(pipeline: Pipeline, mode: str, counts: Mapping[str, int]) -> None:
     """PipelineError if a topic has more partitions than the mode keeps apart. counts: by topic."""
     state, topic = pipeline.stream.state, max(counts, key=lambda topic: counts[topic])
-    by_frame = mode == MICRO_BATCH and isinstance(state, AsOfJoin) and why_by_row(pipeline) is None
+    by_frame = mode == MICRO_BATCH and form_of_buckets(pipeline)
     if isinstance(state, AsOfJoin) and by_frame and counts[topic] > BUCKETS_MAX:
         raise PipelineError(
             f"{pipeline.name}: the topic {topic!r} has {counts[topic]:,} partitions, and {state.name!r} takes at most "
             f"{BUCKETS_MAX:,} in {MICRO_BATCH}; use fewer, or {REAL_TIME}"
         )
+
+
+def form_of_buckets(pipeline: Pipeline) -> str:
+    """See `Mode.state_form`: how micro-batch mode keys the state of an as-of join of whole frames; else empty."""
+    is_by_frame = isinstance(pipeline.stream.state, AsOfJoin) and why_by_row(pipeline) is None
+    return f"buckets modulo {BUCKETS_MODULO}" if is_by_frame else ""
 
 
 def why_by_row(pipeline: Pipeline) -> str | None:

@@ -25,6 +25,7 @@ from market_spread.common.wire.layout import BUCKETS_MAX, InvalidReason, Kind, L
 from market_spread.streaming.messages import each_once
 from market_spread.streaming.modes.micro_batch.kernels import AsOfIndex, BuildRows, join_as_of
 from market_spread.streaming.modes.rows import METADATA_TYPES, build_and_probe, union_all
+from market_spread.streaming.modes.support import BUCKETS_MODULO
 from market_spread.streaming.operators.stateful import AsOfJoin
 from market_spread.streaming.operators.stateless import Row
 from market_spread.streaming.pipeline import Pipeline, Source
@@ -209,16 +210,13 @@ def frames_of(sources: Sequence[Source], records: Mapping[str, DataFrame]) -> Da
 
 
 def _bucket_key(frames: DataFrame) -> Column:
-    """A number for each Kafka partition, chosen so that Spark's hash spreads them evenly over the state partitions."""
-    spark = frames.sparkSession
-    count = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    state_partition = F.pmod(F.hash(F.col("id").cast("int")), F.lit(count))
-    candidates = spark.range(BUCKETS_MAX * 2 * count).select(F.col("id").cast("int"), state_partition).collect()
-    candidates_of: dict[int, list[int]] = {}
-    for candidate, partition in candidates:
-        candidates_of.setdefault(partition, []).append(candidate)
-    keys = [candidates_of[bucket % count][bucket // count] for bucket in range(BUCKETS_MAX)]
-    return F.get(F.lit(keys), F.col("partition").cast("int"))
+    """A number for each Kafka partition, whose hash is the partition's modulo BUCKETS_MODULO: state partitions have as
+    many buckets each, if their number divides that, and buckets keep their keys when it changes.
+    """
+    residue = F.pmod(F.hash(F.col("id").cast("int")), F.lit(BUCKETS_MODULO)).alias("bucket")
+    found = frames.sparkSession.range(12 * BUCKETS_MODULO).select(residue, F.col("id").cast("int"))
+    key_of: dict[int, int] = dict(found.where(F.col("bucket") < BUCKETS_MAX).collect())
+    return F.get(F.lit([key_of[bucket] for bucket in range(BUCKETS_MAX)]), F.col("partition").cast("int"))
 
 
 @dataclass(eq=False)

@@ -22,6 +22,7 @@ def documents(p50_ms: float, p99_ms: float | None, **facts: Any) -> dict[str, An
             "latency_ns": {"p50": p50_ms * 1e6, "p99": p99_ns},
             "achieved_rate_per_s": 20_000.4,
             "cpu_us_per_message": 26.7,
+            "latency_course_ns": [p50_ms * 1e6, None, *([p99_ns] if p99_ns else [])],
         },
         "manifest": {"sections": {"workload": {"seed": 7, **facts}, "cpu": {"model": "A CPU"}}},
     }
@@ -49,13 +50,24 @@ def test_runs_have_the_figures_of_their_results(several: Site, watched: Open) ->
 
     shown = {run: [row.get(name) for name in ROW] for run, row in named(rows).items()}
     assert shown == {
-        OPEN: ["–", "–", "–", "–", "passed"],
-        FAST: ["4.00 ms", "20.0 ms", "20,000", "26.70", "passed"],
-        SLOW: ["5.00 ms", "–", "20,000", "26.70", "passed"],
+        OPEN: ["–", "–", "–", "–", "–", "passed"],
+        FAST: ["4.00 ms", "20.0 ms", "up to 20.0 ms", "20,000", "26.70", "passed"],
+        SLOW: ["5.00 ms", "–", "up to 5.00 ms", "20,000", "26.70", "passed"],
     }
 
 
-ROW = ("p50", "p99", "messages/s", "CPU, µs/message", "verdict")
+def test_the_course_of_each_run_is_drawn_on_one_scale_and_said_in_words(several: Site, watched: Open) -> None:
+    page = runs_page(watched, several)
+    drawn = page.get_by_role("img", name="up to")
+
+    assert [each.get_attribute("aria-label") for each in drawn.all()] == ["up to 20.0 ms", "up to 5.00 ms"]
+    fast, slow = (each.locator("path").get_attribute("d") for each in drawn.all())
+    assert fast == "M0.0 20.0h0.01M120.0 0.0h0.01", "the lowest of all runs is at the bottom, the highest at the top"
+    assert slow == "M0.0 17.2h0.01"
+    expect(page.get_by_text("in all runs on one scale: 4.00 ms to 20.0 ms")).to_be_visible()
+
+
+ROW = ("p50", "p99", "latency over the run", "messages/s", "CPU, µs/message", "verdict")
 
 
 def named(rows: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:

@@ -6,12 +6,54 @@ import { NONE, dateTime, duration, latency, whole } from "./format.js";
 
 /** @typedef {{key: string, title: string, numeric: boolean, value: (run: RunHead) => string | number | null,
  *             text: (run: RunHead) => string}} RunColumn  value: what is sorted by; null for what is not known. */
+/** @typedef {{low: number, high: number}} Scale  the least and the highest value, above 0. */
 
 /** @param {RunHead} run @param {string} path */
 const figure = ({ figures }, path) => {
   const value = figures?.[path];
   return typeof value === "number" ? value : null;
 };
+
+/**
+ * The highest latency in each part of the run, ns; null where there is none, nothing without a judged run.
+ * @param {RunHead} run
+ * @returns {(number | null)[]}
+ */
+export function courseOf({ figures }) {
+  const course = figures?.latency_course_ns;
+  return Array.isArray(course) ? course.map((each) => (each !== null && each > 0 ? each : null)) : [];
+}
+
+/** @param {RunHead[]} runs @returns {Scale | null} of all their courses, so that these can be compared */
+export function scaleOf(runs) {
+  const known = runs.flatMap(courseOf).filter((each) => each !== null);
+  return known.length > 0 ? { low: Math.min(...known), high: Math.max(...known) } : null;
+}
+
+/**
+ * A course as the path of an SVG element, logarithmic in height; it is broken where nothing is known.
+ * @param {(number | null)[]} course
+ * @param {Scale} scale
+ * @param {number} width
+ * @param {number} height
+ */
+export function coursePath(course, { low, high }, width, height) {
+  const span = Math.log(high / low) || 1;
+  const step = width / Math.max(1, course.length - 1);
+  const move = (/** @type {number} */ at) => (at === 0 || course[at - 1] === null ? "M" : "L");
+  return course
+    .map((value, at) => {
+      if (value === null) return "";
+      const y = height * (1 - Math.log(value / low) / span);
+      // A value between two unknown ones is a point: a line as long as it is wide.
+      const alone = move(at) === "M" && (course[at + 1] ?? null) === null ? "h0.01" : "";
+      return `${move(at)}${(at * step).toFixed(1)} ${y.toFixed(1)}${alone}`;
+    })
+    .join("");
+}
+
+/** @param {RunHead} run */
+const highestOf = (run) => scaleOf([run])?.high ?? null;
 /** @param {RunHead} run */
 const lengthMs = ({ begin_unix_ms: from, end_unix_ms: to }) => (from && to ? to - from : null);
 
@@ -30,11 +72,24 @@ const numeric = (key, title, text) => ({
 /** @param {RunHead} run */
 const stateOf = (run) => (run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished");
 
+/** The key of the column that is drawn; its text says how high it rises. */
+export const COURSE = "latency_course_ns";
+
 /** @type {RunColumn[]} */
 export const COLUMNS = [
   { key: "run", title: "run", numeric: false, value: (run) => run.run_id, text: (run) => run.run_id },
   numeric("latency_ns.p50", "p50", (ns) => latency(ns / 1000)),
   numeric("latency_ns.p99", "p99", (ns) => latency(ns / 1000)),
+  {
+    key: COURSE,
+    title: "latency over the run",
+    numeric: false,
+    value: highestOf,
+    text: (run) => {
+      const highest = highestOf(run);
+      return highest === null ? NONE : `up to ${latency(highest / 1000)}`;
+    },
+  },
   numeric("achieved_rate_per_s", "messages/s", whole),
   numeric("cpu_us_per_message", "CPU, µs/message", (us) => us.toFixed(2)),
   {

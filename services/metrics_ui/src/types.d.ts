@@ -156,8 +156,8 @@ export interface RunHead {
   file?: boolean;
   begin_unix_ms?: number;
   end_unix_ms?: number;
-  /** What its result says, by paths; null for what is not known. */
-  figures?: Record<string, number | null>;
+  /** What its result says, by paths; null for what is not known. A course is of equal parts of the run. */
+  figures?: Record<string, number | (number | null)[] | null>;
 }
 
 /** What the run controller left beside a run's log: as far as it is there. */

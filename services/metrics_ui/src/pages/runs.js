@@ -1,15 +1,18 @@
 /** Runs: those that the aggregator knows, live and finished, and those opened from files; two or more are compared. */
 
-import { h, setAttribute, setText } from "../dom.js";
+import { h, setAttribute, setText, svg } from "../dom.js";
 import { RUNS_MAX } from "../comparing.js";
-import { NONE, counted } from "../format.js";
+import { NONE, counted, latency } from "../format.js";
 import { JUDGED } from "../range.js";
 import { routeText } from "../router.js";
-import { COLUMNS, filtered, ordered } from "../runlist.js";
+import { COLUMNS, COURSE, courseOf, coursePath, filtered, ordered, scaleOf } from "../runlist.js";
 
 /** @import {App, RunHead} from "../types.js" */
+/** @import {Scale} from "../runlist.js" */
 
 const NEWEST = { key: "", down: false };
+const COURSE_WIDTH = 120;
+const COURSE_HEIGHT = 20;
 
 export class RunsPage {
   title = "Runs";
@@ -86,8 +89,8 @@ export class RunsPage {
       this.note,
       runs.length === 0
         ? "No run is known yet. A run shows up here as soon as it pushes its first figures."
-        : "Figures are the result's. An exported run is one HTML file: this page with the run inside. It opens anywhere " +
-            "without a server.",
+        : `Figures are the result's.${scaleText(scaleOf(runs))} An exported run is one HTML file: this page with the ` +
+            "run inside. It opens anywhere without a server.",
     );
     this.#offer();
   }
@@ -96,20 +99,22 @@ export class RunsPage {
 
   /** The rows, if they are others: what is not drawn anew keeps its focus. @param {RunHead[]} runs */
   #fill(runs) {
-    const drawn = JSON.stringify([this.app.pin.id, runs]);
+    const scale = scaleOf(this.app.feed.runs);
+    const drawn = JSON.stringify([this.app.pin.id, runs, scale]);
     if (drawn === this.#shown) return;
     this.#shown = drawn;
-    this.body.replaceChildren(...runs.map((run) => this.#row(run)));
+    this.body.replaceChildren(...runs.map((run) => this.#row(run, scale)));
   }
 
-  /** @param {RunHead} run */
-  #row(run) {
+  /** @param {RunHead} run @param {Scale | null} scale of the courses of all runs */
+  #row(run, scale) {
     const { feed, href } = this.app;
     const { run_id: id } = run;
     const check = h("input", { type: "checkbox", "aria-label": `Select ${id}`, checked: this.#selected.has(id) });
     check.addEventListener("change", () => this.#select(id, check.checked));
     const cells = COLUMNS.slice(1).map((column) => {
-      const cell = h(column.numeric ? "td.number" : "td", {}, column.text(run));
+      const drawn = column.key === COURSE && scale !== null ? course(run, scale, column.text(run)) : null;
+      const cell = h(column.numeric ? "td.number" : "td", {}, drawn ?? column.text(run));
       if (column.key === "verdict") cell.dataset.verdict = run.verdict;
       return cell;
     });
@@ -178,4 +183,23 @@ export class RunsPage {
     input.value = "";
     if (file) await this.app.openFile(file);
   }
+}
+
+/** @param {Scale | null} scale */
+function scaleText(scale) {
+  if (scale === null) return "";
+  const [low, high] = [scale.low, scale.high].map((ns) => latency(ns / 1000));
+  return ` Latency over the run is the highest of each sixtieth of it, in all runs on one scale: ${low} to ${high}.`;
+}
+
+/** @param {RunHead} run @param {Scale} scale @param {string} text what it shows, in words */
+function course(run, scale, text) {
+  if (scaleOf([run]) === null) return null;
+  const box = `-2 -2 ${COURSE_WIDTH + 4} ${COURSE_HEIGHT + 4}`;
+  return svg(
+    "svg.course",
+    { viewBox: box, width: COURSE_WIDTH + 4, height: COURSE_HEIGHT + 4, role: "img", "aria-label": text },
+    svg("title", {}, text),
+    svg("path", { d: coursePath(courseOf(run), scale, COURSE_WIDTH, COURSE_HEIGHT) }),
+  );
 }

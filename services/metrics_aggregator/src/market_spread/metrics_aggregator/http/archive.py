@@ -20,8 +20,7 @@ from market_spread.metrics_aggregator.model.run_files import FILE_NAME, RunFiles
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.metrics_pb2 import NoteRequest
 
-OPENED_MAX = 3
-LISTED_MAX = 500
+OPENED_MAX, LISTED_MAX, _COURSE_MAX = 3, 500, 100
 # A run's title is among its first entries, its verdict among its last ones.
 _LOOK_BYTES = 256 * 1024
 
@@ -118,6 +117,7 @@ def _figures(path: Path, state: _State | None) -> View:
         shown |= {f"latency_ns.{name}": result["latency_ns"][name] for name in ("p50", "p99")}
         if result["latency_clusters"]["latency_ns"]["p99"] < CLUSTERS_MIN:
             shown["latency_ns.p99"] = None
+        shown["latency_course_ns"] = [n if type(n) is int else None for n in result["latency_course_ns"][:_COURSE_MAX]]
     return shown
 
 

@@ -5358,6 +5358,26 @@
     const value = figures2?.[path];
     return typeof value === "number" ? value : null;
   };
+  function courseOf({ figures: figures2 }) {
+    const course2 = figures2?.latency_course_ns;
+    return Array.isArray(course2) ? course2.map((each) => each !== null && each > 0 ? each : null) : [];
+  }
+  function scaleOf(runs) {
+    const known = runs.flatMap(courseOf).filter((each) => each !== null);
+    return known.length > 0 ? { low: Math.min(...known), high: Math.max(...known) } : null;
+  }
+  function coursePath(course2, { low, high }, width, height) {
+    const span = Math.log(high / low) || 1;
+    const step = width / Math.max(1, course2.length - 1);
+    const move = (at) => at === 0 || course2[at - 1] === null ? "M" : "L";
+    return course2.map((value, at) => {
+      if (value === null) return "";
+      const y = height * (1 - Math.log(value / low) / span);
+      const alone = move(at) === "M" && (course2[at + 1] ?? null) === null ? "h0.01" : "";
+      return `${move(at)}${(at * step).toFixed(1)} ${y.toFixed(1)}${alone}`;
+    }).join("");
+  }
+  var highestOf = (run) => scaleOf([run])?.high ?? null;
   var lengthMs = ({ begin_unix_ms: from, end_unix_ms: to }) => from && to ? to - from : null;
   var numeric = (key, title, text) => ({
     key,
@@ -5370,10 +5390,21 @@
     }
   });
   var stateOf = (run) => run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished";
+  var COURSE = "latency_course_ns";
   var COLUMNS = [
     { key: "run", title: "run", numeric: false, value: (run) => run.run_id, text: (run) => run.run_id },
     numeric("latency_ns.p50", "p50", (ns) => latency(ns / 1e3)),
     numeric("latency_ns.p99", "p99", (ns) => latency(ns / 1e3)),
+    {
+      key: COURSE,
+      title: "latency over the run",
+      numeric: false,
+      value: highestOf,
+      text: (run) => {
+        const highest = highestOf(run);
+        return highest === null ? NONE : `up to ${latency(highest / 1e3)}`;
+      }
+    },
     numeric("achieved_rate_per_s", "messages/s", whole),
     numeric("cpu_us_per_message", "CPU, µs/message", (us) => us.toFixed(2)),
     {
@@ -5423,6 +5454,8 @@
 
   // src/pages/runs.js
   var NEWEST = { key: "", down: false };
+  var COURSE_WIDTH = 120;
+  var COURSE_HEIGHT = 20;
   var RunsPage = class {
     title = "Runs";
     #order = NEWEST;
@@ -5493,7 +5526,7 @@
       setText(this.count, shown2.length < runs.length ? `${shown2.length} of ${counted(runs.length, "run")}` : "");
       setText(
         this.note,
-        runs.length === 0 ? "No run is known yet. A run shows up here as soon as it pushes its first figures." : "Figures are the result's. An exported run is one HTML file: this page with the run inside. It opens anywhere without a server."
+        runs.length === 0 ? "No run is known yet. A run shows up here as soon as it pushes its first figures." : `Figures are the result's.${scaleText(scaleOf(runs))} An exported run is one HTML file: this page with the run inside. It opens anywhere without a server.`
       );
       this.#offer();
     }
@@ -5501,19 +5534,21 @@
     }
     /** The rows, if they are others: what is not drawn anew keeps its focus. @param {RunHead[]} runs */
     #fill(runs) {
-      const drawn = JSON.stringify([this.app.pin.id, runs]);
+      const scale = scaleOf(this.app.feed.runs);
+      const drawn = JSON.stringify([this.app.pin.id, runs, scale]);
       if (drawn === this.#shown) return;
       this.#shown = drawn;
-      this.body.replaceChildren(...runs.map((run) => this.#row(run)));
+      this.body.replaceChildren(...runs.map((run) => this.#row(run, scale)));
     }
-    /** @param {RunHead} run */
-    #row(run) {
+    /** @param {RunHead} run @param {Scale | null} scale of the courses of all runs */
+    #row(run, scale) {
       const { feed, href } = this.app;
       const { run_id: id } = run;
       const check = h("input", { type: "checkbox", "aria-label": `Select ${id}`, checked: this.#selected.has(id) });
       check.addEventListener("change", () => this.#select(id, check.checked));
       const cells = COLUMNS.slice(1).map((column) => {
-        const cell = h(column.numeric ? "td.number" : "td", {}, column.text(run));
+        const drawn = column.key === COURSE && scale !== null ? course(run, scale, column.text(run)) : null;
+        const cell = h(column.numeric ? "td.number" : "td", {}, drawn ?? column.text(run));
         if (column.key === "verdict") cell.dataset.verdict = run.verdict;
         return cell;
       });
@@ -5578,6 +5613,21 @@
       if (file) await this.app.openFile(file);
     }
   };
+  function scaleText(scale) {
+    if (scale === null) return "";
+    const [low, high] = [scale.low, scale.high].map((ns) => latency(ns / 1e3));
+    return ` Latency over the run is the highest of each sixtieth of it, in all runs on one scale: ${low} to ${high}.`;
+  }
+  function course(run, scale, text) {
+    if (scaleOf([run]) === null) return null;
+    const box = `-2 -2 ${COURSE_WIDTH + 4} ${COURSE_HEIGHT + 4}`;
+    return svg(
+      "svg.course",
+      { viewBox: box, width: COURSE_WIDTH + 4, height: COURSE_HEIGHT + 4, role: "img", "aria-label": text },
+      svg("title", {}, text),
+      svg("path", { d: coursePath(courseOf(run), scale, COURSE_WIDTH, COURSE_HEIGHT) })
+    );
+  }
 
   // src/pages/workers.js
   var WorkersPage = class {

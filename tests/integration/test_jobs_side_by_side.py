@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,21 +18,30 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from market_spread.common.jvm.jars import JarCache, find_java, read_lock
 from market_spread.streaming.testing import open_session, run
+from tests.benchmarks.peers.java import compiled, jars
 from tests.benchmarks.peers.venvs import python_of
 from tests.integration.test_snippets import FILE
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "jobs.md").read_text()
+TOPOLOGIES = Path(__file__).parent / "topologies"
 FILES = {found["name"]: found["text"] for found in FILE.finditer(PAGE)}
 Rows = Sequence[Any]
 
 
 def drawn(count: int, seed: int, *, step_ms: int = 250, **fields: Sequence[Any]) -> list[dict[str, Any]]:
-    """Rows of drawn fields, with times that go on by a step, and are up to 1.5 seconds out of order."""
+    """Rows of drawn fields, with times that go on by a step, and are up to 1.5 seconds out of order.
+
+    They begin late enough after 1970 for all windows: Kafka Streams has none before it.
+    """
     dice = random.Random(seed)
     return [
-        {"at_us": (n * step_ms + dice.randrange(1500)) * 1000, **{name: dice.choice(of) for name, of in fields.items()}}
+        {
+            "at_us": (10_000_000 + n * step_ms + dice.randrange(1500)) * 1000,
+            **{name: dice.choice(of) for name, of in fields.items()},
+        }
         for n in range(count)
     ]
 
@@ -45,6 +55,8 @@ TRADES = drawn(2_000, 1, symbol=SYMBOLS, cents=range(900, 1100), shares=range(1,
 SLOW = drawn(2_000, 7, step_ms=1_000, symbol=SYMBOLS, cents=range(900, 1100), shares=range(1, 500))
 VIEWS = drawn(1_000, 2, step_ms=50_000, visitor=range(40))
 QUOTES = numbered("number", drawn(1_000, 3, symbol=SYMBOLS, offer=range(900, 1100)))
+CARDS = [f"card {number}" for number in range(15)]
+USED = drawn(3_000, 8, step_ms=2_000, card=CARDS, cents=(50, 2_000, 60_000))
 PLACED, PAID = drawn(400, 4, order_id=range(300)), drawn(600, 5, order_id=range(300), cents=range(1, 9))
 # What ends the last windows, and of joins nothing.
 END = {"symbol": "END", "visitor": "END", "cents": 1, "shares": 1, "at_us": 10**12}
@@ -55,13 +67,15 @@ JOBS: dict[str, list[dict[str, Rows]]] = {
         {"orders": numbered("order_id", drawn(3_000, 6, account=("a", "b"), cents=range(-90_000, 100_000)))[begin::2]}
         for begin in (0, 1)
     ],
+    # No trade is so near where the batches meet that a quote of the other one could come before it.
     "slippage": [
-        {"quotes": QUOTES[:600], "trades": numbered("trade_id", TRADES[:600])},
-        {"quotes": QUOTES[500:], "trades": numbered("trade_id", TRADES[600:900])},
+        {"quotes": QUOTES[:600], "trades": numbered("trade_id", TRADES[:590])},
+        {"quotes": QUOTES[500:], "trades": numbered("trade_id", TRADES[610:900])},
     ],
     "visits": [{"views": VIEWS[:500]}, {"views": VIEWS[500:]}, {"views": [END]}],
     "payments": [{"orders": PLACED[:200], "payments": PAID[:300]}, {"orders": PLACED[200:], "payments": PAID[300:]}],
     "largest": [{"trades": SLOW[:1000]}, {"trades": SLOW[1000:]}, {"trades": [END]}],
+    "fraud": [{"payments": USED[:1500]}, {"payments": USED[1500:]}],
 }  # fmt: skip
 
 
@@ -90,12 +104,17 @@ def streamed(spark: SparkSession, folder: Path, source: str, batches: Sequence[d
     return files.select(*(column.alias(name) for name, column in columns.items()))
 
 
+def imported(name: str) -> ModuleType:
+    """A module of the page, whose functions go to Spark's workers as they are: these cannot import it."""
+    module = importlib.import_module(name)
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    return module
+
+
 def of_spark(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> list[dict[str, Any]]:
     with open_session("micro-batch") as spark:
         sources = [streamed(spark, folder, source, batches) for source in batches[0]]
-        module = importlib.import_module(f"{name}_of_spark")
-        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-        values = getattr(module, name)(*sources)
+        values = getattr(imported(f"{name}_of_spark"), name)(*sources)
         query = values.writeStream.format("memory").queryName("found").outputMode("append").trigger(availableNow=True)
         query.option("checkpointLocation", str(folder / "checkpoint")).start().awaitTermination(120)
         return [json.loads(row.value) for row in spark.table("found").collect()]
@@ -125,6 +144,64 @@ def of_bytewax(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> l
     return [row for row in map(json.loads, found.read_text().splitlines()) if "END" not in row.values()]
 
 
+STATEMENTS = """
+import sys
+from pyflink.table import EnvironmentSettings, TableEnvironment
+
+view, found, *statements = sys.argv[1:]
+tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+told = {"parallelism.default": "1", "table.local-time-zone": "UTC", "execution.checkpointing.interval": "1 s",
+        "restart-strategy.type": "none"}
+for name, value in told.items():
+    tables.get_config().set(name, value)
+for statement in statements:
+    tables.execute_sql(statement)
+files = f"'connector' = 'filesystem', 'path' = 'file://{found}', 'format' = 'json'"
+tables.execute_sql(f"CREATE TABLE found WITH ({files}) AS SELECT * FROM {view}").wait()
+"""
+
+
+def of_flink(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> list[dict[str, Any]]:
+    text = FILES[f"{name}_of_flink.sql"]
+    for source in batches[0]:
+        given = folder / f"{source}.json"
+        given.write_text("\n".join(json.dumps(row) for batch in batches for row in batch[source]))
+        options = f"'connector' = 'filesystem', 'path' = 'file://{given}', 'format' = 'json'"
+        text = text.replace(f"{{{source}}}", options)
+    view = re.findall(r"^CREATE TEMPORARY VIEW (\w+)", text, re.MULTILINE)[-1]
+    statements = [each for each in text.split(";\n") if each.strip()]
+    java_home = str(find_java().executable.resolve().parent.parent)
+    command = [python_of("flink"), "-c", STATEMENTS, view, folder / "found", *statements]
+    subprocess.run(command, cwd=folder, check=True, timeout=180, env={**os.environ, "JAVA_HOME": java_home})
+    lines = [line for part in (folder / "found").glob("part-*") for line in part.read_text().splitlines()]
+    return [row for row in map(json.loads, lines) if "END" not in row.values()]
+
+
+# By the job: the topic of its outputs.
+OUTPUTS = {"vwap": "vwaps", "exposure": "beyond", "visits": "visits", "payments": "paid", "largest": "largest",
+           "fraud": "suspects"}  # fmt: skip
+
+
+def of_kafka_streams(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> list[dict[str, Any]]:
+    java, source = find_java(), folder / f"{name.capitalize()}.java"
+    tools = JarCache(jars=read_lock((TOPOLOGIES / "jars.lock").read_text()))
+    tools.fetch(java)
+    class_path = [*jars("streams", java), *JarCache().paths("broker"), *tools.paths("test")]
+    runnable = compiled([source, TOPOLOGIES / "RunTopology.java"], class_path, java)
+    # Streams takes from two topics by the times of their records, as its driver for tests does not.
+    records = [
+        (row["at_us"], topic, json.dumps(row)) for batch in batches for topic, rows in batch.items() for row in rows
+    ]
+    if len(batches[0]) > 1:
+        records.sort()
+    (folder / "given.tsv").write_text("\n".join(f"{topic}\t{value}" for _, topic, value in records))
+    words = ["-cp", os.pathsep.join(map(str, [runnable, *class_path])), "RunTopology", name.capitalize(), OUTPUTS[name]]
+    command = [java.executable, *words, folder / "given.tsv", folder / "streams"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    return [row for row in map(json.loads, ended.stdout.splitlines()) if "END" not in row.values()]
+
+
 def in_order(rows: Rows, names: Sequence[str]) -> list[tuple[Any, ...]]:
     return sorted(tuple(row[name] for name in names) for row in rows)
 
@@ -133,7 +210,7 @@ def in_order(rows: Rows, names: Sequence[str]) -> list[tuple[Any, ...]]:
 def test_pipeline_gives_what_the_others_give(name: str, written: Path) -> None:
     batches = JOBS[name]
     expected = of_spark(name, written, batches)
-    pipeline = getattr(importlib.import_module(name), name)()
+    pipeline = getattr(imported(name), name)()
 
     given = [{source: [json.dumps(row) for row in rows] for source, rows in batch.items()} for batch in batches]
     found = run(pipeline, *given)
@@ -144,6 +221,30 @@ def test_pipeline_gives_what_the_others_give(name: str, written: Path) -> None:
     assert in_order(rows, names) == in_order(expected, names)
     if f"{name}_of_bytewax.py" in FILES:
         assert in_order(of_bytewax(name, written, batches), names) == in_order(expected, names)
+    if f"{name.capitalize()}.java" in FILES:
+        assert in_order(of_kafka_streams(name, written, batches), names) == in_order(expected, names)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)  # It fetches Flink, where nobody has.
+@pytest.mark.parametrize("name", JOBS)
+def test_pipeline_gives_what_flinks_sql_gives(name: str, written: Path) -> None:
+    batches = JOBS[name]
+    pipeline = getattr(imported(name), name)()
+    given = [{source: [json.dumps(row) for row in rows] for source, rows in batch.items()} for batch in batches]
+
+    expected = [json.loads(value) for value in run(pipeline, *given)[pipeline.sinks[0].name]]
+    found = of_flink(name, written, batches)
+
+    assert len(expected) > 50
+    assert in_order(found, list(found[0])) == in_order(expected, list(found[0]))
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_a_message_that_cannot_be_read_ends_flinks_job(written: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        of_flink("visits", written, [{"views": [*VIEWS[:50], "no object"]}])
 
 
 @pytest.mark.parametrize(("name", "ends"), [("visits", False), ("exposure", True)])
@@ -168,7 +269,11 @@ def lines_of(text: str) -> int:
 
 def test_page_counts_the_lines() -> None:
     rows = re.findall(r"^\| \[[\w ]+\]\(#[\w-]+\) \|(.*)\|$", PAGE, re.MULTILINE)
-    files = [[f"{name}{of}.py" for of in ("", "_of_spark", "_of_bytewax")] for name in JOBS]
+    files = [
+        [f"{name}.py", *(f"{name}_of_{other}" for other in ("spark.py", "flink.sql")), f"{name.capitalize()}.java",
+         f"{name}_of_bytewax.py"]
+        for name in JOBS
+    ]  # fmt: skip
 
     said = [[int(lines) for lines in re.findall(r"(\d+) lines", row)] for row in rows]
     assert said == [[lines_of(FILES[file]) for file in of if file in FILES] for of in files]

@@ -37,16 +37,21 @@ def _drain(results: Sequence[Result]) -> str:
 
 
 def _latency(results: Sequence[Result]) -> str:
-    return _runs(results, {f"rate-{rate}": f"{rate:,}" for rate in RATES_PER_S}, "messages/s")
+    rates = {f"rate-{rate}": f"{rate:,}" for rate in RATES_PER_S}
+    return _runs(results, rates, "messages/s", "at {} messages/s")
 
 
 def _commits(results: Sequence[Result]) -> str:
     figures = {f"commit-{commit_s:g}": f"{commit_s:g}" for commit_s in OTHER_COMMITS_S}
-    return _runs(results, {f"rate-{COMMITS_RATE_PER_S}": f"{COMMIT_S:g}", **figures}, "a commit, s")
+    return _runs(
+        results, {f"rate-{COMMITS_RATE_PER_S}": f"{COMMIT_S:g}", **figures}, "a commit, s", "with a commit every {} s"
+    )
 
 
-def _runs(results: Sequence[Result], figures: Mapping[str, str], of: str) -> str:
-    """Of whole runs, those figures that were measured. figures: with what each has in the column `of`."""
+def _runs(results: Sequence[Result], figures: Mapping[str, str], of: str, told: str) -> str:
+    """Of whole runs, those figures that were measured. figures: with what each has in the column `of`; told: how a
+    sentence says that.
+    """
     measured = {name: given for name, given in figures.items() if any(it.figure == name for it in results)}
     names = {**_LATENCIES, **_HEAT}
     rows = [
@@ -62,7 +67,7 @@ def _runs(results: Sequence[Result], figures: Mapping[str, str], of: str) -> str
         if found is not None
     ]
     judged = {
-        f"{spoken} at {given} {of.partition(',')[0]}": (figure, name, False)
+        f"{spoken} {told.format(given)}": (figure, name, False)
         for figure, given in measured.items()
         for name, spoken in {**_LATENCIES, "cpu_us_per_message": "CPU"}.items()
     }
@@ -138,7 +143,11 @@ def _with_standings(
 def _sentence(found: Standing) -> str:
     titles = {contender.name: contender.title for contender in CONTENDERS}
     groups = {"behind": found.behind, "ahead of": found.ahead, "undecided with": found.undecided}
-    return "; ".join(f"{said} {', '.join(titles[it] for it in names)}" for said, names in groups.items() if names)
+    return "; ".join(
+        f"{said} {', '.join(titles[it].replace(', ', ' by ') for it in names)}"
+        for said, names in groups.items()
+        if names
+    )
 
 
 def _replaced(text: str, mark: str, table: str) -> str:

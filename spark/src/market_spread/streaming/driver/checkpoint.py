@@ -77,11 +77,11 @@ def spread_state(spark: SparkSession, checkpoint: Path, partitions: int) -> None
 
     Call it when the checkpoint is ours. A batch that was not committed comes again. UsageError if Spark cannot do it.
     """
-    if (newest := _newest_batch(checkpoint, "commits")) is None:
+    if not partitions or (newest := _newest_batch(checkpoint, "commits")) is None:
         return
     settings = json.loads((checkpoint / "offsets" / newest.name).read_text().splitlines()[1])["conf"]
     had = int(settings["spark.sql.shuffle.partitions"])
-    if partitions not in (0, had):
+    if had != partitions:
         what = f"the state in {checkpoint} cannot be spread from {had} over {partitions} partitions"
         with usage_errors(what, f"keep {had}, or give the job an empty checkpoint", (PySparkException, Py4JError)):
             spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", newest.read_text()[1])  # of "v2"

@@ -218,8 +218,11 @@ def test_a_kubelet_with_them_is_ready_and_pins(
     start: Callable[[Configured], None],
     tmp_path: Path,
 ) -> None:
+    configured = nodeadm(user_data)
     began = now()
-    start(nodeadm(user_data))
+    # Heartbeats are told in whole seconds, and the next comes in minutes: the first must not fall into this second.
+    wait_for("the next second", lambda: now() > began, within_s=2)
+    start(configured)
     wait_for("the node is Ready", lambda: heartbeat(ground.kubectl) > ("True", began), within_s=60)
 
     kubectl.apply(pod("pinned", SANDBOX_IMAGE, node=NODE2.name, resources=guaranteed(cpus=1)))

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from market_spread.common.documents import json_object
 from market_spread.controller.cli.main import main
 from market_spread.controller.compare.runs import Place
+from market_spread.controller.views.output import Page, Sentences, Table, markdown_view
 from tests.unit.controller.compare.run_fixtures import write_run
 
 DEEP, HUGE = "[" * 100_000, "9" * 400
@@ -26,6 +28,9 @@ VALUES = (
     "null", '"\\ud800"', '"yesterday"', '"0001-01-01T00:00:00"', '"\\u0000"', '""', "[]", "{}", '[{"holds": false}]',
     '{"a": [1]}', "[[1]]", '{"evidence": [{"holds": false, "check": [], "text": 5}]}',
 )  # fmt: skip
+
+# What a terminal clears its screen, moves its cursor and turns its text by, and a page loads a picture by.
+ORDERS = "\x1b[2J\x9b1A\r\u202e<img src=x> \\<b> ![a](https://x) <https://x> <!-- a|b \\|c 1 <= 2"
 
 
 def paths(values: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -107,6 +112,42 @@ def test_a_wrong_value_anywhere_hides_no_other_run(tmp_path: Path, data: st.Data
     path = data.draw(st.sampled_from(paths(document)[1:]))
 
     require_that_the_others_are_shown(runs_with(tmp_path / "runs", name, replaced(document, path, text)))
+
+
+def is_of_a_terminal(each: str) -> bool:
+    return each not in "\n\t" and unicodedata.category(each).startswith("C")
+
+
+@pytest.mark.parametrize("name", ["result.json", "manifest.json", "pair.json", "state.json"])
+def test_no_text_of_a_document_is_obeyed_by_a_terminal_or_a_page(tmp_path: Path, name: str) -> None:
+    file = runs_with(tmp_path / "runs", "run.md", b"\x1b[2J<img src=x>") / "a" / "20260101-000000-quick" / name
+    document = json.loads(file.read_text()) if file.exists() else {"step": "measuring"}
+    texts = [path for path in paths(document)[1:] if path != ("run_id",)]
+    assert texts
+    shown = ""
+
+    for path in texts:
+        file.write_bytes(replaced(document, path, json.dumps(ORDERS)))
+        for words in (("list",), ("history",), ("history", "--markdown", "-"), ("history", "--anchor", ORDERS)):
+            shown += invoke(*words[:1], tmp_path / "runs" / "a", *words[1:]).output
+        for words in ((), ("--markdown", "-")):
+            shown += invoke("compare", tmp_path / "runs" / "a", tmp_path / "runs" / "b", "--force", *words).output
+        for words in ((), ("--json",)):
+            shown += invoke("show", file.parent.name, "--runs-folder", tmp_path / "runs" / "a", *words).output
+
+    assert "\ufffd[2J" in shown
+    assert not [each for each in shown if is_of_a_terminal(each)]
+
+
+def test_markdown_has_texts_of_others_as_text() -> None:
+    shown = markdown_view(Page("", ORDERS, (Sentences((ORDERS,)), Table(ORDERS, (ORDERS, ""), ((ORDERS, ORDERS),)))))
+
+    assert (
+        shown.count(r"\<img src=x> \\\<b> ![a]\(https://x) \<https://x> \<!-- a\|b \\\|c 1 <= 2")
+        == shown.count("[2J")
+        == 6
+    )
+    assert not [each for each in shown if is_of_a_terminal(each)]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unicodedata import category
 
 import click
 
@@ -36,7 +37,7 @@ def _ended_by_a_sentence() -> Iterator[None]:
         if isinstance(error, click.exceptions.NoArgsIsHelpError) or getattr(error, "errno", None) == errno.EPIPE:
             raise
         sentence, status = ending_of(error)
-        click.echo(f"market-spread: {sentence}", err=True)
+        click.echo(printable(f"market-spread: {sentence}"), err=True)
         sys.exit(status)
 
 
@@ -52,6 +53,11 @@ def ending_of(error: BaseException) -> tuple[str, int]:
     return "interrupted", RunVoidError.exit_status
 
 
+def printable(text: str) -> str:
+    """The text with � for what a terminal would obey or hide, and XML cannot have: escapes and the like."""
+    return "".join("\ufffd" if category(each)[0] == "C" and each not in "\n\t" else each for each in text)
+
+
 def is_quiet() -> bool:
     """Whether the user wants results and errors alone: `market-spread --quiet`."""
     context = click.get_current_context(silent=True)
@@ -61,7 +67,7 @@ def is_quiet() -> bool:
 def say(line: object) -> None:
     """Something for a person who waits, which is no part of the result."""
     if not is_quiet():
-        click.echo(line, err=True)
+        click.echo(printable(str(line)), err=True)
 
 
 def interrupt_once() -> None:

@@ -21,7 +21,7 @@ from market_spread.controller.cli.authoring import init, systems
 from market_spread.controller.cli.comparing import ab, compare, history, sweep
 from market_spread.controller.cli.machine import plan, selftest
 from market_spread.controller.cli.options import FILE, FOLDER, show_result
-from market_spread.controller.exits import Commands, interrupt_once, say
+from market_spread.controller.exits import Commands, interrupt_once, printable, say
 
 if TYPE_CHECKING:
     from market_spread.common.kafka.client import KafkaBroker
@@ -358,17 +358,13 @@ def list_runs(runs_folder: str, as_json: bool) -> None:
 @options.runs_folder_option("Folder that has the run, or its address.", "runs", click.STRING)
 @options.json_option("Print its result.json instead.")
 def show(run_id: str, runs_folder: str, as_json: bool) -> None:
-    """Show the run document of a run.
-
-    One of another schema is marked.
-    """
+    """Show the run document of a run."""
     from market_spread.controller.archive.store import RunStore
 
     runs = RunStore(runs_folder)
-    text = runs.text(run_id, "result.json" if as_json else "run.md")
-    click.echo("".join(each for each in text if each in "\n\t" or each.isprintable()), nl=False)
+    click.echo(printable(runs.text(run_id, "result.json" if as_json else "run.md")), nl=False)
     if note := runs.summary(run_id)["note"]:
-        click.echo(f"{run_id}: {note}", err=True)
+        click.echo(printable(f"{run_id}: {note}"), err=True)
 
 
 @main.command(epilog="Example: market-spread export 20260101-120000-quick /mnt/archive")
@@ -379,8 +375,7 @@ def show(run_id: str, runs_folder: str, as_json: bool) -> None:
 def export(run_id: str, target: str, runs_folder: Path, as_json: bool) -> None:
     """Copy a run document into another folder or store.
 
-    TARGET is a folder, or an address that fsspec knows, such as s3://bucket/runs. Working files of the processes
-    (checkpoint, topics) are not copied.
+    TARGET is a folder, or an address that fsspec knows, such as s3://bucket/runs. Checkpoint and topics stay.
     """
     from market_spread.controller.archive.store import RunStore
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from market_spread.common.errors import RunFailedError
-from market_spread.controller.exits import ENDINGS, ending_of
+from market_spread.controller.exits import ENDINGS, ending_of, printable
 
 Command = Callable[..., Any]
 
@@ -47,7 +47,7 @@ def json_option(meaning: str = "Print the result as JSON on standard output.") -
 
 def show_result(document: object, text: str, *, as_json: bool) -> None:
     """Print what a command found or did on standard output: the text, or the document as JSON."""
-    click.echo(json.dumps(document, indent=2) if as_json else text)
+    click.echo(json.dumps(document, indent=2) if as_json else printable(text))
 
 
 def junit_option(command: Command) -> Command:

@@ -18,6 +18,7 @@ from market_spread.common.documents import write_whole
 from market_spread.common.errors import usage_errors
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.result import Result
+from market_spread.controller.exits import printable
 from market_spread.loadgen.oracle.oracle import Judgement
 from market_spread.metrics_aggregator.http.run_json import as_json as escaped_json
 from market_spread.metrics_aggregator.page import report_file
@@ -28,8 +29,7 @@ _STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
 _STANDARD_OUTPUT = Path("-")
 _UNBROKEN_COLUMNS = 140
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
-# What XML cannot have, such as the colours in the last words of a process.
-_NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HTML_OR_LINK = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # what would be more than text in Markdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +60,23 @@ class Page:
 
 def terminal_view(page: Page) -> RenderableType:
     """The page for a rich console."""
-    headline = Text(page.headline, style="bold")
+    headline = Text(printable(page.headline), style="bold")
     if page.verdict:
         style = f"bold reverse {_STYLES.get(TONES.get(page.verdict, ''), '')}".strip()
-        headline = Text.assemble((f"  {page.verdict.upper()}  ", style), f"  {page.headline}")
+        headline = Text.assemble((f"  {page.verdict.upper()}  ", style), f"  {printable(page.headline)}")
     parts = [_terminal_part(part) for part in page.parts]
     return Group("", headline, *(line for part in parts for line in ("", part)))
 
 
 def _terminal_part(part: Table | Sentences) -> RenderableType:
     if isinstance(part, Sentences):
-        return Group(*(Text(f"• {sentence}") for sentence in part.sentences))
+        return Group(*(Text(printable(f"• {sentence}")) for sentence in part.sentences))
     table = RichTable(box=None, padding=(0, 2, 0, 0))
     for number, name in enumerate(part.head):
-        table.add_column(name, justify="left" if number < part.text_columns else "right")
+        table.add_column(Text(printable(name)), justify="left" if number < part.text_columns else "right")
     for row in part.rows:
-        table.add_row(*(Text(cell, style=_STYLES.get(TONES.get(cell, ""), "")) for cell in row))
-    return Group(Text(part.title, style="bold"), table) if part.title else table
+        table.add_row(*(Text(printable(cell), style=_STYLES.get(TONES.get(cell, ""), "")) for cell in row))
+    return Group(Text(printable(part.title), style="bold"), table) if part.title else table
 
 
 def html_view(page: Page, document: str) -> str:
@@ -89,35 +89,34 @@ def html_view(page: Page, document: str) -> str:
 
 def markdown_view(page: Page) -> str:
     """The page as text that ends with a line break."""
-    headline = f"**{page.verdict}**: {page.headline}" if page.verdict else f"**{page.headline}**"
-    return "\n\n".join([headline, *map(_markdown_part, page.parts)]) + "\n"
+    start, end = (f"**{page.verdict}**: ", "") if page.verdict else ("**", "**")
+    return "\n\n".join([start + markdown_text(page.headline) + end, *map(_markdown_part, page.parts)]) + "\n"
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int | None = None) -> str:
     """A table; all columns but the first text_columns are numbers and stand to the right, with None none of them."""
     rules = ["---" if text_columns is None or number < text_columns else "---:" for number in range(len(head))]
-    first, *others = ("| " + " | ".join(map(_markdown_text, cells)) + " |" for cells in (head, *rows))
+    first, *others = ("| " + " | ".join(map(markdown_text, cells)) + " |" for cells in (head, *rows))
     return "\n".join([first, "|" + "|".join(rules) + "|", *others])
 
 
 def _markdown_part(part: Table | Sentences) -> str:
     if isinstance(part, Sentences):
-        return "\n".join(f"* {_markdown_text(sentence)}" for sentence in part.sentences)
-    title = f"{_markdown_text(part.title)}:\n\n" if part.title else ""
+        return "\n".join(f"* {markdown_text(sentence)}" for sentence in part.sentences)
+    title = f"{markdown_text(part.title)}:\n\n" if part.title else ""
     return title + markdown_table(part.head, part.rows, text_columns=part.text_columns)
 
 
-def _markdown_text(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def markdown_text(text: str) -> str:
+    """Text of strangers on one line of Markdown: no cell, HTML, link or picture, and nothing that a terminal obeys."""
+    plain = printable(text).replace("\n", " ").replace("\\", "\\\\").replace("|", "\\|")
+    return _HTML_OR_LINK.sub(r"\\\g<0>", plain)
 
 
 def put_out(
     page: Page, to_json: Callable[[], str], *, as_json: bool, html: Path | None = None, markdown: Path | None = None
 ) -> None:
-    """Show the page on standard output, or its document as JSON, and write it to the files; markdown: `-` shows that.
-
-    UsageError if a file cannot be written.
-    """
+    """Show the page or its JSON, and write it to the files; markdown: `-` shows that. UsageError if it cannot."""
     if html is not None:
         write_text(html, html_view(page, to_json()))
     if markdown is not None and markdown != _STANDARD_OUTPUT:
@@ -171,7 +170,7 @@ def junit_xml(suite: str, cases: Sequence[Case], *, seconds: float | None = None
     for case in cases:
         of_case = ElementTree.SubElement(element, "testcase", {"classname": f"{suite}.{case.group}", "name": case.name})
         if case.ended:
-            text = _NOT_OF_XML.sub("\ufffd", case.text)
+            text = printable(case.text)
             ElementTree.SubElement(of_case, case.ended, {"message": text}).text = text  # GitLab shows what is inside
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

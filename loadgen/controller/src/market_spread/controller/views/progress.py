@@ -13,6 +13,7 @@ from market_spread.common.hdr.histogram import CLUSTERS_MIN, HdrCounts
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import RunProgress
 from market_spread.controller.analysis.result import Result, fault_rows, figure_rows, latency_rows, milliseconds_text
+from market_spread.controller.exits import printable
 from market_spread.controller.plan.objectives import PERCENTILES
 
 _LINE_EVERY_NS = 5_000_000_000
@@ -48,15 +49,16 @@ def result_table(result: Result) -> RenderableType:
         f"  {result.workload}, run {result.run_id}",
     )
     faults = [f"{kind}: {sentence}" for kind, sentences in result.faults.items() for sentence in sentences]
-    reasons = [Text(f"• {reason}") for reason in (*result.reasons, *faults, *result.unanswered)]
-    why = [Text(line) for line in result.causes.lines] if result.causes else []
+    why = result.causes.lines if result.causes else ()
+    reasons = (f"• {each}" for each in (*result.reasons, *faults, *result.unanswered))
+    said = [Text(printable(line)) for line in (*reasons, *why)]
     note = f"– (n clusters): not evaluated, as it rests on n moments of the run; {CLUSTERS_MIN} are needed"
     few = [Text(note, style="dim")] if result.too_few_clusters else []
     figures = Table(show_header=False, box=None, padding=(0, 2))
     for name, value in figure_rows(result):
         figures.add_row(name, Text(value))
     planned: list[RenderableType] = [_table(rows, "Planned faults"), ""] if (rows := fault_rows(result)) else []
-    return Group("", head, *reasons, *why, "", _latency_table(result), *few, "", *planned, figures)
+    return Group("", head, *said, "", _latency_table(result), *few, "", *planned, figures)
 
 
 class _Rates:
@@ -124,9 +126,8 @@ def _latency_so_far(encoded: bytes) -> str:
 def _latency_table(result: Result) -> Table:
     rows = latency_rows(result, decimals=1, narrow=True)
     # On 80 columns there is no room for percentiles that the run is too short for.
-    known = [at for at, name in enumerate(PERCENTILES, 1) if rows[0][at] != "–" or name in _ALWAYS]
-    rows = [("", *PERCENTILES), *rows]
-    return _table([(row[0], *(row[at] for at in known)) for row in rows], "Latency, milliseconds")
+    known = [0, *(at for at, name in enumerate(PERCENTILES, 1) if rows[0][at] != "–" or name in _ALWAYS)]
+    return _table([[row[at] for at in known] for row in (("", *PERCENTILES), *rows)], "Latency, milliseconds")
 
 
 def _table(rows: Sequence[Sequence[str]], title: str) -> Table:

@@ -16,7 +16,7 @@ from market_spread.controller.analysis.result import LATENCY_HEAD, Result, fault
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder import Manifest, RunFolder
-from market_spread.controller.views.output import markdown_table
+from market_spread.controller.views.output import markdown_table, markdown_text
 from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.metrics_aggregator.http.run_json import Range, as_json, copy_of, data_json
 from market_spread.metrics_aggregator.page import report_file
@@ -98,8 +98,8 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result) -> str:
     latencies = [(title.strip(), *cells) for title, *cells in latency_rows(result, decimals=2)]
     parts = [
         f"# Run {result.run_id}",
-        f"**{result.outcome}**" + "".join(f"\n* {reason}" for reason in result.reasons),
-        "\n".join(f"* {line}" for line in result.causes.lines) if result.causes else "",
+        f"**{result.outcome}**" + "".join(f"\n* {markdown_text(reason)}" for reason in result.reasons),
+        "\n".join(f"* {markdown_text(line)}" for line in result.causes.lines) if result.causes else "",
         "## Purpose",
         plan.workload.purpose or f"The workload `{result.workload}`; it states no purpose.",
         "## Commands",
@@ -115,7 +115,7 @@ def markdown(folder: RunFolder, plan: RunPlan, result: Result) -> str:
         markdown_table(faults[0], faults[1:], text_columns=1) if (faults := fault_rows(result)) else "",
         markdown_table(("figure", ""), figure_rows(result)),
         "## Out of the ordinary",
-        "\n".join(f"* {each}" for each in anomalies(result)) or "Nothing.",
+        "\n".join(f"* {markdown_text(each)}" for each in anomalies(result)) or "Nothing.",
         "## Machine",
         _facts(manifest, _MACHINE),
         "## Versions",
@@ -141,14 +141,13 @@ def _verdict(name: str, result: Result) -> str:
     assessment = result.verdicts[name]
     words = {True: "yes", False: "no", None: "not known" if assessment["evidence"] else "none asked for"}
     titles = {"correct": "Correct", "valid": "Valid", "objectives": "Keeps up and meets the objectives"}
-    title = titles.get(name, "Survives its planned faults")
     holds, answers = {True: "holds", False: "**fails**", None: "–"}, result.words.answers
     rows = [
         (each["check"].replace("_", " ").replace("alerts", answers), holds[each["holds"]], each["text"])
         for each in assessment["evidence"]
     ]
     table = markdown_table(("check", "", "evidence"), rows) if rows else ""
-    return f"### {title}: {words[assessment['holds']]}\n\n{table}".rstrip()
+    return f"### {titles.get(name, 'Survives its planned faults')}: {words[assessment['holds']]}\n\n{table}".rstrip()
 
 
 def _facts(manifest: Manifest | None, wanted: Iterable[tuple[str, str]]) -> str:

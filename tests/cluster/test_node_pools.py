@@ -6,18 +6,14 @@ The API server applies what the tests of the chart cannot: rules in CEL, and pru
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from tests.cluster.ground import binaries
 from tests.cluster.ground.cluster import Cluster
-from tests.cluster.ground.errors import GroundError, run
+from tests.cluster.ground.errors import GroundError
 from tests.cluster.ground.kubectl import wait_for
-from tests.cluster.releases import CHARTS
+from tests.cluster.simulated import Object, node_pools
 
-Object = dict[str, Any]
 RELEASES = sorted((Path(__file__).parents[1] / "charts" / "karpenter").iterdir())
 
 
@@ -38,22 +34,8 @@ def apply(ground: Cluster, request: pytest.FixtureRequest) -> Iterator[Callable[
     ground.kubectl("delete", *files, "--timeout=60s", timeout_s=90)
 
 
-def pools(**changes: Any) -> list[Object]:
-    """What the chart makes of the reference; `changes` of the specification by kind."""
-    binaries.build_missing((binaries.HELM,))
-    chart = CHARTS / "node-pools"
-    made = run(
-        [binaries.HELM.path, "template", "pools", chart, "--kube-version", "1.34.4", "--values",
-         chart / "values-c4.8xlarge.yaml", "--set", "pools.load.enabled=true"]
-    )  # fmt: skip
-    objects = [each for each in yaml.safe_load_all(made) if each]
-    for each in objects:
-        each["spec"].update(changes.get(each["kind"], {}))
-    return objects
-
-
 def test_a_release_takes_the_pools_whole(apply: Callable[[list[Object]], str]) -> None:
-    objects = pools()
+    objects = node_pools()
 
     assert len(objects) == 6
     assert apply(objects).count("serverside-applied") == 6
@@ -75,4 +57,4 @@ def test_a_release_refuses_wrong_pools(
     apply: Callable[[list[Object]], str], changes: dict[str, Object], said: str
 ) -> None:
     with pytest.raises(GroundError, match=said):
-        apply(pools(**changes))
+        apply(node_pools(**changes))

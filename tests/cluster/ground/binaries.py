@@ -85,6 +85,8 @@ SKAFFOLD = Program(
     "github.com/GoogleContainerTools/skaffold/v2/cmd/skaffold",
     "-X=github.com/GoogleContainerTools/skaffold/v2/pkg/skaffold/version.version=v2.16.1",
 )
+# Karpenter's core, whose nodes are objects without machines; as OPERATOR.
+KARPENTER = Program("kwok", "v1.14.1", "karpenter", "sigs.k8s.io/karpenter/kwok")
 PAUSE = Program("pause", "1", "", str(PAUSE_SOURCE))
 
 CLUSTER = (KUBECTL, KUBELET, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, PROXY, COREDNS, PAUSE)

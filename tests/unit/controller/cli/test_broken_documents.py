@@ -32,6 +32,8 @@ VALUES = (
 # What a terminal clears its screen, moves its cursor and turns its text by, and a page loads a picture by.
 ORDERS = "\x1b[2J\x9b1A\r\u202e<img src=x> \\<b> ![a](https://x) <https://x> <!-- a|b \\|c 1 <= 2"
 
+MARKDOWN = ["--markdown", "-"]
+
 
 def paths(values: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Every place of a document."""
@@ -128,12 +130,12 @@ def test_no_text_of_a_document_is_obeyed_by_a_terminal_or_a_page(tmp_path: Path,
 
     for path in texts:
         file.write_bytes(replaced(document, path, json.dumps(ORDERS)))
-        for words in (("list",), ("history",), ("history", "--markdown", "-"), ("history", "--anchor", ORDERS)):
-            shown += invoke(*words[:1], tmp_path / "runs" / "a", *words[1:]).output
-        for words in ((), ("--markdown", "-")):
-            shown += invoke("compare", tmp_path / "runs" / "a", tmp_path / "runs" / "b", "--force", *words).output
-        for words in ((), ("--json",)):
-            shown += invoke("show", file.parent.name, "--runs-folder", tmp_path / "runs" / "a", *words).output
+        for command, *options in (["list"], ["history"], ["history", *MARKDOWN], ["history", "--anchor", ORDERS]):
+            shown += invoke(command, tmp_path / "runs" / "a", *options).output
+        for options in ([], MARKDOWN):
+            shown += invoke("compare", tmp_path / "runs" / "a", tmp_path / "runs" / "b", "--force", *options).output
+        for options in ([], ["--json"]):
+            shown += invoke("show", file.parent.name, "--runs-folder", tmp_path / "runs" / "a", *options).output
 
     assert "\ufffd[2J" in shown
     assert not [each for each in shown if is_of_a_terminal(each)]

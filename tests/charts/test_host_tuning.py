@@ -209,6 +209,14 @@ def test_removal_waits_for_the_pods_before_their_rights_go() -> None:
     assert job["securityContext"]["runAsNonRoot"] is True
 
 
+def test_removal_finds_a_node_where_all_are_full_or_cordoned() -> None:
+    job = rendered(DEFAULT, "tuning").one("Job")["spec"]["template"]["spec"]
+
+    (container,) = job["containers"]
+    assert container["resources"]["requests"]["cpu"] == 0
+    assert {"node.kubernetes.io/unschedulable", "market-spread.io/pool"} <= {each["key"] for each in job["tolerations"]}
+
+
 def test_monitor_and_policies_are_there_as_asked() -> None:
     kinds = ("PodMonitor", "NetworkPolicy", "ValidatingAdmissionPolicy")
     off = rendered(DEFAULT, "tuning", networkPolicy__enabled=False, admissionPolicy__enabled=False)

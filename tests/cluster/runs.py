@@ -19,10 +19,10 @@ _SENT = "market_spread_sender_messages_sent_total"
 class Run:
     """A run from outside of the cluster, as a process."""
 
-    def __init__(self, release: Release, folder: Path, *words: str) -> None:
+    def __init__(self, release: Release, folder: Path, *words: str, workload: Path = WORKLOAD) -> None:
         self._release = release
         self._process = subprocess.Popen(
-            [Path(sys.executable).parent / "market-spread", "run", WORKLOAD, "--target", "kubernetes", "--release",
+            [Path(sys.executable).parent / "market-spread", "run", workload, "--target", "kubernetes", "--release",
              release.name, "--namespace", release.kubectl.namespace, "--runs-folder", folder, "--json", *words],
             env={**inherited_environment(), "KUBECONFIG": str(release.kubectl.kubeconfig)},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -13,7 +13,7 @@ from tests.cluster.ground.cluster import Cluster
 from tests.cluster.ground.errors import GroundError, run
 from tests.cluster.ground.kubectl import Kubectl, wait_for
 from tests.cluster.ground.kubelet import cpu_manager_state
-from tests.cluster.ground.layout import NODE1, NODE2
+from tests.cluster.ground.layout import NODE1, NODE2, NODES, SANDBOX_IMAGE
 from tests.cluster.pods import guaranteed, pod
 from tests.cluster.releases import Release
 
@@ -245,8 +245,29 @@ def test_a_setting_that_leaves_the_profile_is_put_back_though_nothing_of_it_is_m
     wait_for("it is tuned again", lambda: "[never]" in HUGE_PAGES.read_text(), within_s=30)
 
 
+@pytest.fixture
+def full_nodes(ground: Cluster, kubectl: Kubectl) -> Iterator[None]:
+    """Nodes that are cordoned, and whose CPUs are all requested."""
+    ground.kubectl("cordon", *(each.name for each in NODES))
+    for each in NODES:
+        pods = ground.kubectl.items("pods", "--all-namespaces", f"--field-selector=spec.nodeName={each.name}")
+        requests = [inner["resources"].get("requests", {}) for found in pods for inner in found["spec"]["containers"]]
+        allocatable = millicores(node(kubectl, each.name)["status"]["allocatable"]["cpu"])
+        rest = allocatable - sum(millicores(amounts.get("cpu", "0")) for amounts in requests)
+        filler = pod(f"filler-{each.name}", SANDBOX_IMAGE, resources={"requests": {"cpu": f"{rest}m"}})
+        filler["spec"]["nodeName"] = each.name  # no scheduler is asked
+        kubectl.apply(filler)
+        kubectl.wait_ready(f"filler-{each.name}")
+    yield
+    ground.kubectl("uncordon", *(each.name for each in NODES))
+
+
+def millicores(text: str) -> int:
+    return int(text.removesuffix("m")) if text.endswith("m") else 1000 * int(text)
+
+
 def test_removal_puts_the_host_back_byte_for_byte_and_leaves_nothing_on_the_node(
-    release: Release, host_before: Mapping[str, bytes]
+    release: Release, host_before: Mapping[str, bytes], full_nodes: None
 ) -> None:
     release.uninstall()
 

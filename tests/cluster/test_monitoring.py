@@ -22,6 +22,7 @@ from tests.cluster.ground.kubectl import Kubectl, wait_for
 from tests.cluster.ground.layout import KUBECONFIG
 from tests.cluster.pods import pod
 from tests.cluster.releases import CHARTS, Release
+from tests.cluster.runs import NOTHING_LOST, Run, lossless
 
 Object = dict[str, Any]
 OPERATOR_API = "monitoring.coreos.com/v1"
@@ -243,6 +244,25 @@ def renamed(found: Object, name: str, **labels: str) -> Object:
     return {**found, "metadata": metadata}
 
 
+# What each endpoint of a monitor comes to in a release of one pod of each kind, as monitor/number of the endpoint.
+TARGETS = [
+    "market-spread-aggregator/0",
+    "market-spread-host-tuner/0",
+    "market-spread-kafka/0",
+    "market-spread-spark/0",
+    "market-spread-spark/1",
+]
+# A series of each component: sender, receiver, job and run push theirs to the metrics-aggregator.
+SERIES = {
+    "sender": "market_spread_sender_messages_sent_total",
+    "receiver": "market_spread_receiver_alerts_total",
+    "job": "market_spread_job_messages_processed_total",
+    "run": "market_spread_run_measuring_timestamp_seconds",
+    "driver": "metrics_spark_driver_LiveListenerBus_queue_appStatus_numDroppedEvents_Count",
+    "executor": "metrics_executor_maxTasks",
+    "kafka": "kafka_server_replicamanager_underreplicatedpartitions",
+    "host tuner": "market_spread_host_tuner_setting_ok",
+}
 # Only looked at by the tuner, and of no consequence: how many messages of one kind the kernel logs at once.
 LOOKED_AT = Path("/proc/sys/kernel/printk_ratelimit_burst")
 ALERT = "MarketSpreadHostNotTuned"
@@ -266,10 +286,16 @@ class Watched:
     def __init__(self, kubectl: Kubectl) -> None:
         self._kubectl = kubectl
 
-    def targets(self) -> set[str]:
-        """The targets that are up, as monitor/number of its endpoint."""
+    def are(self, wanted: list[str]) -> bool:
+        """Whether these targets are up, a pod each, and no others."""
         active = self._ask("targets?state=active")["activeTargets"]
-        return {"/".join(each["scrapePool"].split("/")[2:]) for each in active if each["health"] == "up"}
+        return (
+            sorted("/".join(each["scrapePool"].split("/")[2:]) for each in active if each["health"] == "up") == wanted
+        )
+
+    def components(self) -> set[str]:
+        """The components that there is a series of."""
+        return {name for name, series in SERIES.items() if self._ask(f"query?query={series}")["result"]}
 
     def rules(self) -> list[str]:
         """The names of the rules that it evaluates without an error, in order."""
@@ -352,37 +378,43 @@ def tuned(watched: Watched, ground: Cluster) -> Iterator[Release]:
 
 
 @pytest.fixture
-def monitored(watched: Watched, kubectl: Kubectl) -> Iterator[Watched]:
-    """The chart monitoring, as its page says, with the labels that the Prometheus looks for."""
+def monitors(watched: Watched, release: Release) -> Iterator[Kubectl]:
+    """The chart monitoring beside the release, as its page says; kubectl for its objects."""
+    kubectl = release.kubectl
     helm = [binaries.HELM.path, f"--kubeconfig={kubectl.kubeconfig}", f"--namespace={kubectl.namespace}"]
     labels = "monitors.labels.release=main,rules.labels.release=main"
     run([*helm, "install", "monitoring", CHARTS / "monitoring", f"--set={labels}"])
-    yield watched
+    yield kubectl
     run([*helm, "uninstall", "monitoring", "--wait"])
 
 
 @pytest.mark.full
 @pytest.mark.timeout(1800)  # It builds the operator and images, where nobody has.
-def test_an_alert_of_a_scraped_tuner_is_received_and_resolved(
-    monitored: Watched, tuned: Release, kubectl: Kubectl
+def test_every_component_is_scraped_and_an_alert_is_received_and_resolved(
+    watched: Watched, tuned: Release, monitors: Kubectl, start_run: Callable[..., Run]
 ) -> None:
     rules = names_of_rules([each["spec"] for each in objects_of("monitoring") if each["kind"] == "PrometheusRule"])
-    target = "market-spread-host-tuner/0"
-    wait_for("the target is up", lambda: target in monitored.targets(), within_s=120)
-    wait_for("all rules are evaluated", lambda: monitored.rules() == rules, within_s=60)
-    assert monitored.received(ALERT) == []
+    wait_for("all targets are up", partial(watched.are, TARGETS), within_s=120)
+    wait_for("all rules are evaluated", lambda: watched.rules() == rules, within_s=60)
+
+    started = start_run("--duration", "30")
+    started.wait_until_measuring()
+    wait_for("there are series of all components", lambda: watched.components() == set(SERIES), within_s=30)
+    assert lossless(started.result()) == NOTHING_LOST
+    assert watched.received(ALERT) == []
 
     # Somebody changes what the tuner only looks at, and puts it right again.
     before = LOOKED_AT.read_text()
     LOOKED_AT.write_text(str(int(before) + 1))
-    wait_for("the alert is received", lambda: len(monitored.received(ALERT)) == 1, within_s=120)
+    wait_for("the alert is received", lambda: len(watched.received(ALERT)) == 1, within_s=120)
     LOOKED_AT.write_text(before)
-    wait_for("it is resolved", lambda: len(monitored.received(ALERT)) == 2, within_s=120)
-    (fired, setting), resolved = monitored.received(ALERT)
+    wait_for("it is resolved", lambda: len(watched.received(ALERT)) == 2, within_s=120)
+    (fired, setting), resolved = watched.received(ALERT)
     assert (fired, resolved) == ("firing", ("resolved", setting))
     assert LOOKED_AT.name in setting
 
-    # A monitor of a port that no pod has loses its target: so what is waited for above can be missing.
-    patch = [{"op": "replace", "path": "/spec/podMetricsEndpoints/0/port", "value": "metric"}]
-    kubectl("patch", "podmonitor", "market-spread-host-tuner", "--type=json", f"--patch={json.dumps(patch)}")
-    wait_for("the target is missing", lambda: target not in monitored.targets(), within_s=120)
+    # A monitor of a port that no pod has loses its target: so what is compared above can fail.
+    for port, wanted in (("metric", [each for each in TARGETS if "kafka" not in each]), ("metrics", TARGETS)):
+        patch = [{"op": "replace", "path": "/spec/podMetricsEndpoints/0/port", "value": port}]
+        monitors("patch", "podmonitor", "market-spread-kafka", "--type=json", f"--patch={json.dumps(patch)}")
+        wait_for(f"targets of port {port}", partial(watched.are, wanted), within_s=120)

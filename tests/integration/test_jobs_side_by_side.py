@@ -115,8 +115,12 @@ def of_spark(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> lis
     with open_session("micro-batch") as spark:
         sources = [streamed(spark, folder, source, batches) for source in batches[0]]
         values = getattr(imported(f"{name}_of_spark"), name)(*sources)
-        query = values.writeStream.format("memory").queryName("found").outputMode("append").trigger(availableNow=True)
-        query.option("checkpointLocation", str(folder / "checkpoint")).start().awaitTermination(120)
+        sink = values.writeStream.format("memory").queryName("found").outputMode("append").trigger(availableNow=True)
+        query = sink.option("checkpointLocation", str(folder / "checkpoint")).start()
+        # What has state by processing time would go on for ever with batches without data.
+        while not query.awaitTermination(1):
+            if query.lastProgress and not query.lastProgress.numInputRows:
+                query.stop()
         return [json.loads(row.value) for row in spark.table("found").collect()]
 
 

@@ -11,7 +11,7 @@ from market_spread.host_tuner.values import parse_list
 from tests.cluster.ground import binaries, images
 from tests.cluster.ground.cluster import Cluster
 from tests.cluster.ground.errors import GroundError, run
-from tests.cluster.ground.kubectl import Kubectl, wait_for
+from tests.cluster.ground.kubectl import Kubectl, cordoned, wait_for
 from tests.cluster.ground.kubelet import cpu_manager_state
 from tests.cluster.ground.layout import NODE1, NODE2, NODES, SANDBOX_IMAGE
 from tests.cluster.pods import guaranteed, pod
@@ -248,7 +248,6 @@ def test_a_setting_that_leaves_the_profile_is_put_back_though_nothing_of_it_is_m
 @pytest.fixture
 def full_nodes(ground: Cluster, kubectl: Kubectl) -> Iterator[None]:
     """Nodes that are cordoned, and whose CPUs are all requested."""
-    ground.kubectl("cordon", *(each.name for each in NODES))
     for each in NODES:
         pods = ground.kubectl.items("pods", "--all-namespaces", f"--field-selector=spec.nodeName={each.name}")
         requests = [inner["resources"].get("requests", {}) for found in pods for inner in found["spec"]["containers"]]
@@ -258,8 +257,8 @@ def full_nodes(ground: Cluster, kubectl: Kubectl) -> Iterator[None]:
         filler["spec"]["nodeName"] = each.name  # no scheduler is asked
         kubectl.apply(filler)
         kubectl.wait_ready(f"filler-{each.name}")
-    yield
-    ground.kubectl("uncordon", *(each.name for each in NODES))
+    with cordoned(ground.kubectl, *(each.name for each in NODES)):
+        yield
 
 
 def millicores(text: str) -> int:

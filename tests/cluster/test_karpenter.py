@@ -21,7 +21,7 @@ from market_spread.host_tuner.values import Report, SettingOutcome
 from tests.cluster.ground import binaries
 from tests.cluster.ground.cluster import Cluster
 from tests.cluster.ground.errors import run
-from tests.cluster.ground.kubectl import Kubectl, wait_for
+from tests.cluster.ground.kubectl import Kubectl, cordoned, wait_for
 from tests.cluster.ground.layout import KUBECONFIG, NODE1, NODES
 from tests.cluster.pods import guaranteed, pod
 from tests.cluster.simulated import (
@@ -138,10 +138,12 @@ def karpenter(ground: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
         "KUBECONFIG": KUBECONFIG, "SYSTEM_NAMESPACE": "kube-system", "DISABLE_LEADER_ELECTION": "true",
         "INSTANCE_TYPES_FILE_PATH": types, "METRICS_PORT": 0, "HEALTH_PROBE_PORT": 0, "BATCH_MAX_DURATION": "5s",
     }  # fmt: skip
-    ground.kubectl("create", *definitions)
-    # Their two CPUs are enough for a driver, which is to need a node of its pool.
-    ground.kubectl("cordon", *(node.name for node in NODES))
-    try:
+    with ExitStack() as ending:
+        # Their two CPUs are enough for a driver, which is to need a node of its pool.
+        ending.enter_context(cordoned(ground.kubectl, *(node.name for node in NODES)))
+        ending.callback(ground.kubectl, "delete", *definitions, "--ignore-not-found", "--timeout=60s", timeout_s=90)
+        ending.callback(ground.processes.stop, "karpenter")
+        ground.kubectl("create", *definitions)
         ground.kubectl("wait", "--for=condition=Established", "--timeout=30s", *definitions)
         words = [f"{name}={value}" for name, value in environment.items()]
         ground.processes.start("karpenter", [*ground.namespaces.inside(NODE1), "env", *words, binaries.KARPENTER.path])
@@ -149,10 +151,6 @@ def karpenter(ground: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
         begun = re.compile(r'"Starting workers".*"controller":"nodeclaim.lifecycle"')
         ground.processes.wait_until("karpenter", lambda: bool(begun.search(log.read_text())), within_s=60)
         yield
-    finally:
-        ground.processes.stop("karpenter")
-        ground.kubectl("uncordon", *(node.name for node in NODES))
-        ground.kubectl("delete", *definitions, "--timeout=60s", timeout_s=90)
 
 
 @pytest.fixture

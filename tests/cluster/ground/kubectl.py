@@ -3,7 +3,8 @@
 import json
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,19 @@ class Kubectl:
             return "\n".join([*described, *self("logs", pod, "--all-containers", "--tail=20").splitlines()])
         except GroundError as error:
             return str(error)
+
+
+@contextmanager
+def cordoned(kubectl: Kubectl, *names: str) -> Iterator[None]:
+    """Nodes that take no more pods meanwhile; those that were cordoned before stay so."""
+    open_ones = [name for name in names if not kubectl.get("node", name)["spec"].get("unschedulable")]
+    for name in open_ones:
+        kubectl("cordon", name)
+    try:
+        yield
+    finally:
+        for name in open_ones:
+            kubectl("uncordon", name)
 
 
 def wait_for(what: str, met: Callable[[], bool], *, within_s: float) -> float:

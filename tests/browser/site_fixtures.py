@@ -177,7 +177,7 @@ class Site:
 
 def _head(run: SyntheticRun, result: Mapping[str, Any]) -> dict[str, Any]:
     """As the aggregator's list has a finished run."""
-    names = ("achieved_rate_per_s", "cpu_us_per_message", "latency_course_ns")
+    names = ("achieved_rate_per_s", "cpu_us_per_message", "latency_sparkline_ns")
     figures = {f"latency_ns.{name}": result.get("latency_ns", {}).get(name) for name in ("p50", "p99")}
     data = run.data(run.seconds)
     return {

@@ -22,7 +22,7 @@ def documents(p50_ms: float, p99_ms: float | None, **facts: Any) -> dict[str, An
             "latency_ns": {"p50": p50_ms * 1e6, "p99": p99_ns},
             "achieved_rate_per_s": 20_000.4,
             "cpu_us_per_message": 26.7,
-            "latency_course_ns": [p50_ms * 1e6, None, *([p99_ns] if p99_ns else [])],
+            "latency_sparkline_ns": [p50_ms * 1e6, None, *([p99_ns] if p99_ns else [])],
         },
         "manifest": {"sections": {"workload": {"seed": 7, **facts}, "cpu": {"model": "A CPU"}}},
     }
@@ -56,7 +56,7 @@ def test_runs_have_the_figures_of_their_results(several: Site, watched: Open) ->
     }
 
 
-def test_the_course_of_each_run_is_drawn_on_one_scale_and_said_in_words(several: Site, watched: Open) -> None:
+def test_the_sparkline_of_each_run_is_drawn_on_one_scale_and_said_in_words(several: Site, watched: Open) -> None:
     page = runs_page(watched, several)
     drawn = page.get_by_role("img", name="up to")
 

@@ -19,7 +19,7 @@ from market_spread.common.documents import json_object
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.observed import Observed
 from market_spread.controller.archive import observation
-from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord
+from market_spread.controller.archive.self_test_record import RateTest, SelfTestRecord
 from market_spread.controller.archive.store import RunStore, listing
 from market_spread.controller.capacity import plan as capacity
 from market_spread.controller.capacity.plan import Demand, Observation
@@ -136,7 +136,7 @@ def _documents(scratch: Path) -> list[Target]:
     }
     test = SelfTestRecord(
         at="2026-01-01T00:00:00+00:00", rate_per_s=20_000, code={}, packages={}, machine=parts,
-        looked=(Looked(rate_per_s=20_000, verdict="passed", error_ns=5, floor_ns={"p50": 1, "p99": 2}),),
+        rates=(RateTest(rate_per_s=20_000, verdict="passed", error_ns=5, floor_ns={"p50": 1, "p99": 2}),),
     )  # fmt: skip
     stack = RegisteredStack(Path("/x"), None, (Process("broker", 1, 5), Process("nobody", 2, 5)))
     load = Demand(

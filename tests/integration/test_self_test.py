@@ -19,7 +19,7 @@ from market_spread.controller.analysis.latency import judged_alerts
 from market_spread.controller.analysis.observed import alerts_of
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
 from market_spread.controller.archive import observation
-from market_spread.controller.archive.self_test_record import Looked
+from market_spread.controller.archive.self_test_record import RateTest
 from market_spread.controller.plan.objectives import VoidLimits
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder import RunFolder
@@ -62,7 +62,7 @@ class Read:
     done: Done
     true: Alerts
     seen: Alerts
-    looked: Looked
+    test: RateTest
     result: SimpleNamespace
     from_us: int
 
@@ -82,28 +82,26 @@ def plan() -> RunPlan:
 def rig(plan: RunPlan, runs_folder: Path, fault: Fault | None = None, *, late_receiver: bool = False) -> Read:
     """Offer the plan's loads to a null system, and judge what comes."""
     kind = partial(FaultyStack, fault=fault, late_receiver=late_receiver) if fault else NullStack
-    looked = look_at(plan, runs_folder=runs_folder, console=Console(stderr=True), kind=kind)
+    test = look_at(plan, runs_folder=runs_folder, console=Console(stderr=True), kind=kind)
     done = Done(**json.loads(fault.told.read_text())) if fault else Done()
     folder = RunFolder(runs_folder / ".selftest" / "100")
     observed, result = observation.read(folder), SimpleNamespace(**json.loads(folder.result.read_text()))
     assert observed.alerts is not None
     true = alerts_of((folder.processes / WITNESSED).read_bytes())
     from_us = judged_from_unix_ns(plan, observed) // 1000
-    return Read(
-        done, judged_alerts(true, from_us=0), judged_alerts(observed.alerts, from_us=0), looked, result, from_us
-    )
+    return Read(done, judged_alerts(true, from_us=0), judged_alerts(observed.alerts, from_us=0), test, result, from_us)
 
 
 def test_a_delay_is_read_back_within_the_stated_error(plan: RunPlan, tmp_path: Path) -> None:
     read = rig(plan, tmp_path)
 
-    print(read.looked)
-    error_ns, injected_ns, floor_ns = read.looked.error_ns, read.looked.injected_ns, read.looked.floor_ns["p50"]
+    print(read.test)
+    error_ns, injected_ns, floor_ns = read.test.error_ns, read.test.injected_ns, read.test.floor_ns["p50"]
     assert error_ns is not None
     assert injected_ns is not None
     assert floor_ns is not None
-    assert read.looked.verdict is Verdict.PASSED, read.result.faults
-    assert read.result.latency_samples == read.looked.samples > 600
+    assert read.test.verdict is Verdict.PASSED, read.result.faults
+    assert read.result.latency_samples == read.test.samples > 600
     assert injected_ns // 1000 >= DELAY_US
     assert abs(error_ns) <= ERROR_US * 1000
     at_once = read.seen[(read.seen.order_id % 2 == 0) & (read.seen.intended_us >= read.from_us)]
@@ -123,7 +121,7 @@ def test_a_stall_is_charged_to_every_order_that_it_met_and_a_late_receiver_is_an
 
     read = rig(plan, tmp_path, fault, late_receiver=True)
 
-    assert read.looked.error_ns == pytest.approx(LATE_US * 1000, abs=ERROR_US * 1000 + LATE_US * 200)
+    assert read.test.error_ns == pytest.approx(LATE_US * 1000, abs=ERROR_US * 1000 + LATE_US * 200)
     true_us, seen_us = (
         dict(zip(alerts.order_id.tolist(), values.tolist(), strict=True))
         for alerts, values in (
@@ -154,8 +152,8 @@ def test_loss_duplication_and_reordering_are_counted_to_the_alert(plan: RunPlan,
     assert read.result.alerts_duplicated == doubled
     assert read.result.alerts_wrong == 0
     assert read.result.alerts_reordered >= 0.9 * held
-    assert read.looked.verdict is Verdict.FAILED
-    assert read.looked.reasons == (
+    assert read.test.verdict is Verdict.FAILED
+    assert read.test.reasons == (
         f"{lost} alerts are missing",
         f"{doubled} alerts came twice without a restart",
     )

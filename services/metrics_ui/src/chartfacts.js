@@ -3,7 +3,7 @@
 import { linearAxis, logAxis, nameAxis } from "./axes.js";
 import { whole } from "./format.js";
 
-/** @import {ChartFacts, ChartPoint, Contrast, Course, JudgedFigure, PageFacts, SweepDocument} from "./facts-types.js" */
+/** @import {ChartFacts, ChartPoint, Contrast, Trend, JudgedFigure, PageFacts, SweepDocument} from "./facts-types.js" */
 
 const SERIES = {
   latency_ns: "latency",
@@ -19,7 +19,7 @@ export function chartsOf(document) {
   if ("contrasts" in document) return document.contrasts.flatMap(shiftChart);
   if ("rates" in document) return rateChart(document);
   if (!("workloads" in document)) return [];
-  return document.workloads.flatMap(({ workload, figures }) => figures.map((course) => courseChart(workload, course)));
+  return document.workloads.flatMap(({ workload, figures }) => figures.map((trend) => trendChart(workload, trend)));
 }
 
 /** The shift of every percentile that was compared, with its interval. @param {Contrast} contrast @returns {ChartFacts[]} */
@@ -107,8 +107,8 @@ function rateChart({ rates, limit, held, latency_limits_ms: limits }) {
   ];
 }
 
-/** The values of a figure run by run, its medians and its changes. @param {string} workload @param {Course} course @returns {ChartFacts} */
-function courseChart(workload, { title, divisor, values, changes }) {
+/** The values of a figure run by run, its medians and its changes. @param {string} workload @param {Trend} trend @returns {ChartFacts} */
+function trendChart(workload, { title, divisor, values, changes }) {
   const runs = Object.keys(values);
   const points = runs.map((name, x) => {
     const y = values[name] / divisor;

@@ -39,7 +39,7 @@ export interface SweepDocument {
   rates: { rate: number; outcome: string; latency_ms: Record<string, number | null> }[];
 }
 
-export interface Course {
+export interface Trend {
   path: string;
   title: string;
   /** Of values, so that they are in the title's unit. */
@@ -48,7 +48,7 @@ export interface Course {
   changes: { run_id: string; before: number; after: number; shift: number }[];
 }
 export interface HistoryDocument {
-  workloads: { workload: string; figures: Course[] }[];
+  workloads: { workload: string; figures: Trend[] }[];
 }
 
 /** An axis from low to high; with log, of values above 0. */

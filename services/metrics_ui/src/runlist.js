@@ -19,34 +19,34 @@ const figure = ({ figures }, path) => {
  * @param {RunHead} run
  * @returns {(number | null)[]}
  */
-export function courseOf({ figures }) {
-  const course = figures?.latency_course_ns;
-  return Array.isArray(course) ? course.map((each) => (each !== null && each > 0 ? each : null)) : [];
+export function sparklineOf({ figures }) {
+  const sparkline = figures?.latency_sparkline_ns;
+  return Array.isArray(sparkline) ? sparkline.map((each) => (each !== null && each > 0 ? each : null)) : [];
 }
 
-/** @param {RunHead[]} runs @returns {Scale | null} of all their courses, so that these can be compared */
+/** @param {RunHead[]} runs @returns {Scale | null} of all their sparklines, so that these can be compared */
 export function scaleOf(runs) {
-  const known = runs.flatMap(courseOf).filter((each) => each !== null);
+  const known = runs.flatMap(sparklineOf).filter((each) => each !== null);
   return known.length > 0 ? { low: Math.min(...known), high: Math.max(...known) } : null;
 }
 
 /**
- * A course as the path of an SVG element, logarithmic in height; it is broken where nothing is known.
- * @param {(number | null)[]} course
+ * A sparkline as the path of an SVG element, logarithmic in height; it is broken where nothing is known.
+ * @param {(number | null)[]} sparkline
  * @param {Scale} scale
  * @param {number} width
  * @param {number} height
  */
-export function coursePath(course, { low, high }, width, height) {
+export function sparklinePath(sparkline, { low, high }, width, height) {
   const span = Math.log(high / low) || 1;
-  const step = width / Math.max(1, course.length - 1);
-  const move = (/** @type {number} */ at) => (at === 0 || course[at - 1] === null ? "M" : "L");
-  return course
+  const step = width / Math.max(1, sparkline.length - 1);
+  const move = (/** @type {number} */ at) => (at === 0 || sparkline[at - 1] === null ? "M" : "L");
+  return sparkline
     .map((value, at) => {
       if (value === null) return "";
       const y = height * (1 - Math.log(value / low) / span);
       // A value between two unknown ones is a point: a line as long as it is wide.
-      const alone = move(at) === "M" && (course[at + 1] ?? null) === null ? "h0.01" : "";
+      const alone = move(at) === "M" && (sparkline[at + 1] ?? null) === null ? "h0.01" : "";
       return `${move(at)}${(at * step).toFixed(1)} ${y.toFixed(1)}${alone}`;
     })
     .join("");
@@ -73,7 +73,7 @@ const numeric = (key, title, text) => ({
 const stateOf = (run) => (run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished");
 
 /** The key of the column that is drawn; its text says how high it rises. */
-export const COURSE = "latency_course_ns";
+export const SPARKLINE = "latency_sparkline_ns";
 
 /** @type {RunColumn[]} */
 export const COLUMNS = [
@@ -81,7 +81,7 @@ export const COLUMNS = [
   numeric("latency_ns.p50", "p50", (ns) => latency(ns / 1000)),
   numeric("latency_ns.p99", "p99", (ns) => latency(ns / 1000)),
   {
-    key: COURSE,
+    key: SPARKLINE,
     title: "latency over the run",
     numeric: false,
     value: highestOf,

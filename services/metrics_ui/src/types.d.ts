@@ -156,7 +156,7 @@ export interface RunHead {
   file?: boolean;
   begin_unix_ms?: number;
   end_unix_ms?: number;
-  /** What its result says, by paths; null for what is not known. A course is of equal parts of the run. */
+  /** What its result says, by paths; null for what is not known. A sparkline is of equal parts of the run. */
   figures?: Record<string, number | (number | null)[] | null>;
 }
 

@@ -160,7 +160,7 @@ test("a sweep in which nothing is held marks no limit", () => {
 });
 
 test("a history has a chart a figure, with medians from change to change", () => {
-  const course = { path: "latency_ns.p99", title: "latency p99, ms", divisor: 1e6 };
+  const trend = { path: "latency_ns.p99", title: "latency p99, ms", divisor: 1e6 };
   const values = { a: 10e6, b: 10e6, c: 20e6 };
   const changes = [{ run_id: "c", before: 10e6, after: 20e6, shift: 1 }];
 
@@ -169,8 +169,8 @@ test("a history has a chart a figure, with medians from change to change", () =>
       {
         workload: "quick",
         figures: [
-          { ...course, values, changes },
-          { ...course, values, changes: [] },
+          { ...trend, values, changes },
+          { ...trend, values, changes: [] },
         ],
       },
     ],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RUNS_MAX, commandOf, differences, figureRows, runsOf } from "../src/comparing.js";
-import { COLUMNS, COURSE, courseOf, coursePath, filtered, ordered, scaleOf } from "../src/runlist.js";
+import { COLUMNS, SPARKLINE, sparklineOf, sparklinePath, filtered, ordered, scaleOf } from "../src/runlist.js";
 
 const head = (id, figures = {}, more = {}) => ({
   run_id: id,
@@ -108,32 +108,30 @@ test("a filter takes runs that have every word, in whatever cell", () => {
   assert.deepEqual(idsOf(filtered(runs, "quick steady")), []);
 });
 
-test("courses of runs are lines on one logarithmic scale, broken where nothing is known", () => {
-  const steady = head("steady", { latency_course_ns: [1e6, 1e6, 1e6] });
-  const spiky = head("spiky", { latency_course_ns: [10e6, 100e6, null] });
+test("sparklines of runs are lines on one logarithmic scale, broken where nothing is known", () => {
+  const steady = head("steady", { latency_sparkline_ns: [1e6, 1e6, 1e6] });
+  const spiky = head("spiky", { latency_sparkline_ns: [10e6, 100e6, null] });
   const scale = scaleOf([steady, spiky, head("none")]);
 
   assert.deepEqual(scale, { low: 1e6, high: 100e6 });
-  assert.equal(coursePath(courseOf(steady), scale, 100, 20), "M0.0 20.0L50.0 20.0L100.0 20.0");
-  assert.equal(coursePath(courseOf(spiky), scale, 100, 20), "M0.0 10.0L50.0 0.0");
-  assert.equal(coursePath([null, 1e6, null, 10e6, 1e6], scale, 100, 20), "M25.0 20.0h0.01M75.0 10.0L100.0 20.0");
+  assert.equal(sparklinePath(sparklineOf(steady), scale, 100, 20), "M0.0 20.0L50.0 20.0L100.0 20.0");
+  assert.equal(sparklinePath(sparklineOf(spiky), scale, 100, 20), "M0.0 10.0L50.0 0.0");
+  assert.equal(sparklinePath([null, 1e6, null, 10e6, 1e6], scale, 100, 20), "M25.0 20.0h0.01M75.0 10.0L100.0 20.0");
 });
 
-test("a run without a course, or with one that means nothing, has none", () => {
-  const column = COLUMNS.find(({ key }) => key === COURSE);
+test("a run without a sparkline, or with one that means nothing, has none", () => {
+  const column = COLUMNS.find(({ key }) => key === SPARKLINE);
   const runs = [
     head("none"),
-    head("text", { latency_course_ns: "1" }),
-    head("nought", { latency_course_ns: [0, null] }),
+    head("text", { latency_sparkline_ns: "1" }),
+    head("nought", { latency_sparkline_ns: [0, null] }),
   ];
 
   assert.equal(scaleOf(runs), null);
   assert.deepEqual(runs.map(column.text), ["–", "–", "–"]);
-  assert.equal(column.text(head("one", { latency_course_ns: [5e6, null, 412e6] })), "up to 412.0 ms");
-  assert.deepEqual(idsOf(ordered([...runs, head("one", { latency_course_ns: [7] })], { key: COURSE, down: true })), [
-    "one",
-    "none",
-    "text",
-    "nought",
-  ]);
+  assert.equal(column.text(head("one", { latency_sparkline_ns: [5e6, null, 412e6] })), "up to 412.0 ms");
+  assert.deepEqual(
+    idsOf(ordered([...runs, head("one", { latency_sparkline_ns: [7] })], { key: SPARKLINE, down: true })),
+    ["one", "none", "text", "nought"],
+  );
 });

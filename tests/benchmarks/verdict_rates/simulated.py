@@ -12,7 +12,7 @@ from market_spread.controller.compare.ab_session import order_of
 from market_spread.controller.compare.comparison import Comparison, Direction, compare
 from market_spread.controller.compare.figures import read_figures
 from market_spread.controller.compare.groups import Group
-from market_spread.controller.compare.history import by_anchor, courses_of
+from market_spread.controller.compare.history import by_anchor, trends_of
 from market_spread.controller.compare.runs import Place, RecordedRun
 from market_spread.controller.sweep.search import RateOutcome, Search, Trial, Try, next_step
 
@@ -248,12 +248,12 @@ def history_rates(series: Series, *, repetitions: int, seed: int = 1) -> tuple[f
         logs[middle:, _P99] += np.log1p(series.step_share)
         runs = [run_of(2 * at, _figures(row)) for at, row in enumerate(logs)]
         numbers = {run.run_id: at for at, run in enumerate(runs)}
-        courses = courses_of(runs, FIGURES) if not series.has_anchor else ()
+        trends = trends_of(runs, FIGURES) if not series.has_anchor else ()
         if series.has_anchor:
             anchor_noise = np.log1p(series.noise_share) * rng.normal(size=logs.shape)
             anchors = [run_of(1 + 2 * at, _figures(row)) for at, row in enumerate(levels[1::2] + anchor_noise)]
-            courses = courses_of(*by_anchor(runs, anchors, FIGURES), memory_min=0.0)
-        changes = {course.figure.path: [numbers[change.run.run_id] for change in course.changes] for course in courses}
+            trends = trends_of(*by_anchor(runs, anchors, FIGURES), memory_min=0.0)
+        changes = {trend.figure.path: [numbers[change.run.run_id] for change in trend.changes] for trend in trends}
         ats = changes[FIGURES[_P99].path]
         found += series.step_share > 0 and any(abs(at - middle) <= 2 for at in ats)
         falsely += any(ats for path, ats in changes.items() if path != FIGURES[_P99].path or not series.step_share)

@@ -5,14 +5,14 @@ import { RUNS_MAX } from "../comparing.js";
 import { NONE, counted, latency } from "../format.js";
 import { JUDGED } from "../range.js";
 import { routeText } from "../router.js";
-import { COLUMNS, COURSE, courseOf, coursePath, filtered, ordered, scaleOf } from "../runlist.js";
+import { COLUMNS, SPARKLINE, sparklineOf, sparklinePath, filtered, ordered, scaleOf } from "../runlist.js";
 
 /** @import {App, RunHead} from "../types.js" */
 /** @import {Scale} from "../runlist.js" */
 
 const NEWEST = { key: "", down: false };
-const COURSE_WIDTH = 120;
-const COURSE_HEIGHT = 20;
+const SPARKLINE_WIDTH = 120;
+const SPARKLINE_HEIGHT = 20;
 
 export class RunsPage {
   title = "Runs";
@@ -106,14 +106,14 @@ export class RunsPage {
     this.body.replaceChildren(...runs.map((run) => this.#row(run, scale)));
   }
 
-  /** @param {RunHead} run @param {Scale | null} scale of the courses of all runs */
+  /** @param {RunHead} run @param {Scale | null} scale of the sparklines of all runs */
   #row(run, scale) {
     const { feed, href } = this.app;
     const { run_id: id } = run;
     const check = h("input", { type: "checkbox", "aria-label": `Select ${id}`, checked: this.#selected.has(id) });
     check.addEventListener("change", () => this.#select(id, check.checked));
     const cells = COLUMNS.slice(1).map((column) => {
-      const drawn = column.key === COURSE && scale !== null ? course(run, scale, column.text(run)) : null;
+      const drawn = column.key === SPARKLINE && scale !== null ? sparkline(run, scale, column.text(run)) : null;
       const cell = h(column.numeric ? "td.number" : "td", {}, drawn ?? column.text(run));
       if (column.key === "verdict") cell.dataset.verdict = run.verdict;
       return cell;
@@ -193,13 +193,13 @@ function scaleText(scale) {
 }
 
 /** @param {RunHead} run @param {Scale} scale @param {string} text what it shows, in words */
-function course(run, scale, text) {
+function sparkline(run, scale, text) {
   if (scaleOf([run]) === null) return null;
-  const box = `-2 -2 ${COURSE_WIDTH + 4} ${COURSE_HEIGHT + 4}`;
+  const box = `-2 -2 ${SPARKLINE_WIDTH + 4} ${SPARKLINE_HEIGHT + 4}`;
   return svg(
-    "svg.course",
-    { viewBox: box, width: COURSE_WIDTH + 4, height: COURSE_HEIGHT + 4, role: "img", "aria-label": text },
+    "svg.sparkline",
+    { viewBox: box, width: SPARKLINE_WIDTH + 4, height: SPARKLINE_HEIGHT + 4, role: "img", "aria-label": text },
     svg("title", {}, text),
-    svg("path", { d: coursePath(courseOf(run), scale, COURSE_WIDTH, COURSE_HEIGHT) }),
+    svg("path", { d: sparklinePath(sparklineOf(run), scale, SPARKLINE_WIDTH, SPARKLINE_HEIGHT) }),
   );
 }

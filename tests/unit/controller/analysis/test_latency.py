@@ -74,16 +74,16 @@ def test_no_alerts_have_no_latency() -> None:
     assert latencies.growth == Growth(not_evaluated="too few samples (0, at least 40 are needed)")
 
 
-def test_the_course_has_the_highest_latency_of_each_sixtieth_by_when_its_order_was_due() -> None:
+def test_the_sparkline_has_the_highest_latency_of_each_sixtieth_by_when_its_order_was_due() -> None:
     due_us = [0, 500_000, 900_000, 2_000_000, 60_000_000 - 1]
     delivery_us = [4_000, 94_000, 4_000, 494_000, 1_000]
 
-    course = latency.course_ns(alerts_of(due_us, delivery_us=delivery_us))
+    sparkline = latencies_of(alerts_of(due_us, delivery_us=delivery_us), [], from_us=0).sparkline_ns
 
-    assert (len(course), course[:4], course[-1]) == (60, (100_000_000, None, 500_000_000, None), 7_000_000)
-    assert set(course[3:-1]) == {None}
-    assert latency.course_ns(alerts_of([7])) == (10_000_000, *[None] * 59)
-    assert latency.course_ns(alerts_of([])) == (None,) * 60
+    assert (len(sparkline), sparkline[:4], sparkline[-1]) == (60, (100_000_000, None, 500_000_000, None), 7_000_000)
+    assert set(sparkline[3:-1]) == {None}
+    assert latencies_of(alerts_of([7]), [], from_us=0).sparkline_ns == (10_000_000, *[None] * 59)
+    assert latencies_of(alerts_of([]), [], from_us=0).sparkline_ns == (None,) * 60
 
 
 def test_stages_are_what_lies_between_the_stamps() -> None:

@@ -125,7 +125,7 @@ def test_document_makes_the_same_result_again(result: Result) -> None:
     document["verdict"], document["cause"] = Verdict(document["verdict"]), Cause(document["cause"])
     document["decisive"], document["planned_faults"] = tuple(document["decisive"]), tuple(document["planned_faults"])
     document["reasons"], document["steps"] = tuple(document["reasons"]), tuple(document["steps"])
-    document["latency_course_ns"] = tuple(document["latency_course_ns"])
+    document["latency_sparkline_ns"] = tuple(document["latency_sparkline_ns"])
     document["faults"] = {kind: tuple(sentences) for kind, sentences in document["faults"].items()}
 
     assert Result(**document) == result

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.compare.groups import Group, read_groups, refuse_unbelievable, without_void
+from market_spread.controller.compare.groups import Group, read_groups, refuse_unusable, without_void
 from tests.unit.controller.compare.run_fixtures import group, run, write_run
 
 
@@ -84,7 +84,7 @@ WRONG = run(8, wrong_reasons=("2 alerts are missing",))
 
 def test_void_runs_are_refused_with_the_remedy() -> None:
     with pytest.raises(UsageError) as raised:
-        refuse_unbelievable([group("a", [1.0]), Group("b", (VOID, WRONG))])
+        refuse_unusable([group("a", [1.0]), Group("b", (VOID, WRONG))])
 
     assert str(raised.value) == (
         "run run-7 of b is void (the generator was late), and so are 1 more; "
@@ -94,11 +94,11 @@ def test_void_runs_are_refused_with_the_remedy() -> None:
 
 def test_runs_with_wrong_alerts_are_refused() -> None:
     with pytest.raises(UsageError, match=r"run run-8 of b has wrong alerts \(2 alerts are missing\); "):
-        refuse_unbelievable([Group("b", (WRONG,))])
+        refuse_unusable([Group("b", (WRONG,))])
 
 
 def test_good_runs_are_not_refused() -> None:
-    refuse_unbelievable([group("a", [1.0, 2.0])])
+    refuse_unusable([group("a", [1.0, 2.0])])
 
 
 def test_void_runs_can_be_left_out_and_are_remembered() -> None:

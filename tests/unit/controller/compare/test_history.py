@@ -9,7 +9,7 @@ import pytest
 
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.compare.figures import Figure
-from market_spread.controller.compare.history import FigureHistories, by_anchor, courses_of
+from market_spread.controller.compare.history import FigureHistories, by_anchor, trends_of
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics import inference as module
 from market_spread.controller.views.output import markdown_view
@@ -95,10 +95,10 @@ def test_a_tenth_slower_is_found_in_most_histories(noise: float, at_least: int) 
     assert found >= at_least
 
 
-def test_course_names_the_first_run_after_the_change() -> None:
-    (course,) = courses_of(runs_of(noisy((20, 10), (25, 10))), (P99,))
+def test_trend_names_the_first_run_after_the_change() -> None:
+    (trend,) = trends_of(runs_of(noisy((20, 10), (25, 10))), (P99,))
 
-    (change,) = course.changes
+    (change,) = trend.changes
     assert (change.before_run.run_id, change.run.run_id) == ("run-9", "run-10")
     assert change.shift == pytest.approx(0.25, abs=0.05)
     assert not change.is_better
@@ -115,8 +115,8 @@ def test_a_change_of_the_machine_is_none_by_the_anchor() -> None:
     runs = [run(2 * at, {P99.path: level * 1e6}) for at, level in enumerate(machine)]
     anchors = [run(2 * at + 1, {P99.path: level * 3e5}, workload="null") for at, level in enumerate(machine)]
 
-    (plain,) = courses_of(runs, (P99,))
-    (by_its,) = courses_of(*by_anchor(runs, anchors, (P99,)), memory_min=0.0)
+    (plain,) = trends_of(runs, (P99,))
+    (by_its,) = trends_of(*by_anchor(runs, anchors, (P99,)), memory_min=0.0)
 
     assert len(plain.changes) == 1
     assert by_its.changes == ()
@@ -128,17 +128,17 @@ def test_a_change_of_the_code_stays_one_by_the_anchor() -> None:
     runs = runs_of(noisy((20, 10), (25, 10)))
     anchors = [run(0, {P99.path: 1e6})]
 
-    (course,) = courses_of(*by_anchor(runs, anchors, (P99,)), memory_min=0.0)
+    (trend,) = trends_of(*by_anchor(runs, anchors, (P99,)), memory_min=0.0)
 
-    assert [change.run.run_id for change in course.changes] == ["run-10"]
+    assert [change.run.run_id for change in trend.changes] == ["run-10"]
 
 
 def test_a_figure_that_no_anchor_has_is_left_out() -> None:
     assert by_anchor(runs_of([20.0]), [run(0)], (P99,))[1] == ()
 
 
-def test_figures_that_no_run_has_have_no_course() -> None:
-    assert courses_of(runs_of([20.0]), (Figure("boundaries", "boundaries"),)) == ()
+def test_figures_that_no_run_has_have_no_trend() -> None:
+    assert trends_of(runs_of([20.0]), (Figure("boundaries", "boundaries"),)) == ()
 
 
 def test_page_tells_what_changed_with_the_figure() -> None:

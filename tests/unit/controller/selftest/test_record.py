@@ -16,7 +16,7 @@ from rich.console import Console
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import Observed
-from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, beside, looked_at
+from market_spread.controller.archive.self_test_record import RateTest, SelfTestRecord, beside, rate_test_of
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder import Manifest, RunFolder, State
@@ -52,21 +52,21 @@ def alerts(count: int = 4_000, *, held_us: int = 10_000, received_later_us: int 
     )  # fmt: skip
 
 
-def looked(rate_per_s: int = 20_000, **changes: Any) -> Looked:
+def rate_test(rate_per_s: int = 20_000, **changes: Any) -> RateTest:
     values: dict[str, Any] = {
         "rate_per_s": rate_per_s, "verdict": "passed", "error_ns": 210_000, "error_ns_all": 300_000,
         "error_ns_p95": 3_000_000, "floor_ns": FLOOR, "delivery_ns": {"p50": (2_000_000, 1_700_000)},
     }  # fmt: skip
-    return Looked(**{**values, **changes})
+    return RateTest(**{**values, **changes})
 
 
-def record(*each: Looked, **changes: Any) -> SelfTestRecord:
+def record(*each: RateTest, **changes: Any) -> SelfTestRecord:
     values: dict[str, Any] = {"at": AT, "rate_per_s": 20_000, "machine": SECTIONS, "code": {}, "packages": {}}
-    return SelfTestRecord(looked=each or (looked(), looked(40_000)), **{**values, **changes})
+    return SelfTestRecord(rates=each or (rate_test(), rate_test(40_000)), **{**values, **changes})
 
 
 def test_a_right_rig_has_no_error_and_its_floor_is_of_the_orders_that_were_answered_at_once() -> None:
-    found = looked_at(alerts(), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+    found = rate_test_of(alerts(), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
 
     assert (found.error_ns, found.error_ns_p95, found.injected_ns, found.samples) == (0, 0, 10_000_000, 4_000)
     assert found.floor_ns["p50"] == 1_520_000
@@ -75,7 +75,7 @@ def test_a_right_rig_has_no_error_and_its_floor_is_of_the_orders_that_were_answe
 
 @pytest.mark.parametrize("late_us", [5_000, -3_000])
 def test_a_receiver_that_stamps_late_or_early_is_an_error_of_so_much(late_us: int) -> None:
-    found = looked_at(alerts(received_later_us=late_us), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+    found = rate_test_of(alerts(received_later_us=late_us), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
 
     assert found.error_ns == late_us * 1000
     assert not record(dataclasses.replace(found, verdict="passed")).holds
@@ -88,7 +88,7 @@ def waiting(share: float, wait_us: int, seed: int) -> Alerts:
 
 
 def test_a_machine_that_lets_both_wait_in_turn_is_no_error_of_the_rig_but_is_told() -> None:
-    found = looked_at(waiting(0.6, 3_000, 1), waiting(0.6, 3_000, 2), rate_per_s=1_000, from_us=BEGIN_US)
+    found = rate_test_of(waiting(0.6, 3_000, 1), waiting(0.6, 3_000, 2), rate_per_s=1_000, from_us=BEGIN_US)
 
     assert (found.error_ns, found.error_ns_p95) == (0, 3_000_000)
     assert record(dataclasses.replace(found, verdict="passed")).holds
@@ -96,7 +96,7 @@ def test_a_machine_that_lets_both_wait_in_turn_is_no_error_of_the_rig_but_is_tol
 
 @pytest.mark.parametrize(("share", "name"), [(0.85, "p50"), (0.4, "p75"), (0.15, "p90")])
 def test_a_receiver_that_stamps_most_or_some_alerts_late_does_not_hold(share: float, name: str) -> None:
-    found = looked_at(waiting(share, 5_000, 1), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+    found = rate_test_of(waiting(share, 5_000, 1), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
 
     made = record(dataclasses.replace(found, verdict="passed"))
     assert (found.error_ns, found.error_ns_p95) == (0, 5_000_000)
@@ -105,13 +105,13 @@ def test_a_receiver_that_stamps_most_or_some_alerts_late_does_not_hold(share: fl
 
 
 def test_a_receiver_that_stamps_most_alerts_early_does_not_hold() -> None:
-    found = looked_at(waiting(0.85, -3_000, 1), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+    found = rate_test_of(waiting(0.85, -3_000, 1), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
 
     assert not record(dataclasses.replace(found, verdict="passed")).holds
 
 
 def test_a_rig_that_errs_is_told_beside_every_run(tmp_path: Path) -> None:
-    record(looked(delivery_ns={"p50": (5_500_000, 500_000)})).write(tmp_path)
+    record(rate_test(delivery_ns={"p50": (5_500_000, 500_000)})).write(tmp_path)
 
     assert (
         "but says that alerts came after 5.50 ms (p50), which took 0.50" in beside(tmp_path, SECTIONS, 20_000)["text"]
@@ -119,7 +119,7 @@ def test_a_rig_that_errs_is_told_beside_every_run(tmp_path: Path) -> None:
 
 
 def test_a_rig_that_counts_half_of_a_hold_errs_by_the_other_half() -> None:
-    found = looked_at(alerts(held_us=5_000), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
+    found = rate_test_of(alerts(held_us=5_000), alerts(), rate_per_s=1_000, from_us=BEGIN_US)
 
     assert (found.injected_ns, found.error_ns) == (10_000_000, -5_000_000)
 
@@ -127,7 +127,7 @@ def test_a_rig_that_counts_half_of_a_hold_errs_by_the_other_half() -> None:
 def test_what_settles_and_what_only_one_of_both_has_is_left_out() -> None:
     theirs = alerts()[np.arange(4_000) != 3_001]
 
-    found = looked_at(alerts(), theirs, rate_per_s=1_000, from_us=BEGIN_US + 5_000 * 1_000)
+    found = rate_test_of(alerts(), theirs, rate_per_s=1_000, from_us=BEGIN_US + 5_000 * 1_000)
 
     assert found.samples == 2_999
 
@@ -137,14 +137,14 @@ def test_the_aim_is_five_times_closer_where_sender_and_receiver_have_a_core_each
 
     assert record().holds
     assert not record(machine=many).holds
-    assert record(looked(error_ns=-100_000), machine=many).holds
-    assert not record(looked(error_ns=500_001)).holds
+    assert record(rate_test(error_ns=-100_000), machine=many).holds
+    assert not record(rate_test(error_ns=500_001)).holds
 
 
 def test_the_sentence_tells_error_floor_aim_and_a_rate_that_did_not_hold() -> None:
-    void = Looked(rate_per_s=40_000, verdict="void", reasons=("too many frames were late",))
+    void = RateTest(rate_per_s=40_000, verdict="void", reasons=("too many frames were late",))
 
-    assert record(looked(), void).sentence == (
+    assert record(rate_test(), void).sentence == (
         "the rig reads latencies back within 0.21 ms (of all 0.30, 95% within 3.00) at 20,000 messages/s "
         "(at most 0.50 ms is aimed at on this machine); a system that answers at once takes "
         "2.10 ms (p50) and 9.40 ms (p99); at 40,000 messages/s it is void: too many frames were late"
@@ -152,7 +152,7 @@ def test_the_sentence_tells_error_floor_aim_and_a_rate_that_did_not_hold() -> No
 
 
 def test_a_run_has_the_figures_of_the_nearest_rate_beside_it(tmp_path: Path) -> None:
-    record(looked(), looked(40_000, error_ns=400_000)).write(tmp_path)
+    record(rate_test(), rate_test(40_000, error_ns=400_000)).write(tmp_path)
 
     at_once, at_twice = (beside(tmp_path, SECTIONS, rate) for rate in (15_000, 50_000))
 
@@ -228,7 +228,7 @@ def test_a_machine_without_a_self_test_says_how_to_make_one(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "[]", "[" * 100_000, '{"version": 1}', '{"version": 2, "looked": []}',
+    ["{", "[]", "[" * 100_000, '{"version": 1}', '{"version": 3, "rates": []}',
      json.dumps({**json.loads(record().to_json()), "machine": {}})],
 )  # fmt: skip
 def test_a_file_that_is_damaged_spoils_no_run(tmp_path: Path, text: str) -> None:
@@ -242,7 +242,7 @@ def test_a_file_that_is_damaged_spoils_no_run(tmp_path: Path, text: str) -> None
 
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
-    written = record(looked(), Looked(rate_per_s=40_000, verdict="void", reasons=("late",)))
+    written = record(rate_test(), RateTest(rate_per_s=40_000, verdict="void", reasons=("late",)))
     written.write(tmp_path)
 
     assert SelfTestRecord.read(tmp_path) == written
@@ -251,9 +251,9 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 def test_the_rig_is_looked_at_with_the_rate_and_twice_the_rate_and_that_is_kept(tmp_path: Path) -> None:
     offered: list[int] = []
 
-    def look(plan: RunPlan) -> Looked:
+    def look(plan: RunPlan) -> RateTest:
         offered.append(plan.workload.load.highest_per_s)
-        return looked(offered[-1])
+        return rate_test(offered[-1])
 
     made = self_test(20_000, duration_s=20, runs_folder=tmp_path, look=look)
 
@@ -266,12 +266,12 @@ def test_the_rig_is_looked_at_with_the_rate_and_twice_the_rate_and_that_is_kept(
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        (Looked(rate_per_s=2_000_000, verdict="void", reasons=("7% of the frames were late",)), "7% of the frames"),
-        (Looked(rate_per_s=2_000_000, verdict="passed"), "too few alerts came"),
+        (RateTest(rate_per_s=2_000_000, verdict="void", reasons=("7% of the frames were late",)), "7% of the frames"),
+        (RateTest(rate_per_s=2_000_000, verdict="passed"), "too few alerts came"),
     ],
 )
 def test_a_rate_that_the_machine_cannot_hold_is_one_sentence_and_nothing_is_kept(
-    tmp_path: Path, found: Looked, reason: str
+    tmp_path: Path, found: RateTest, reason: str
 ) -> None:
     with pytest.raises(RunVoidError, match=rf"^the rig cannot be looked at with 2,000,000 messages/s .*: {reason}"):
         self_test(2_000_000, duration_s=20, runs_folder=tmp_path, look=lambda plan: found)
@@ -309,7 +309,7 @@ def test_an_anchor_is_a_run_among_the_others_of_a_system_that_holds_nothing_back
 
 
 def test_the_page_of_a_record_is_its_sentence_and_a_row_for_each_rate() -> None:
-    made = record(looked(), dataclasses.replace(looked(40_000), error_ns=None))
+    made = record(rate_test(), dataclasses.replace(rate_test(40_000), error_ns=None))
 
     page = record_page(made)
 

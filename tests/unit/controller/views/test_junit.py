@@ -117,7 +117,7 @@ def test_a_change_that_is_wrong_in_one_of_its_runs_is_a_failure(tmp_path: Path) 
     other_way = CliRunner().invoke(main, list(map(str, [words[0], words[2], words[1], "--force"])))
 
     counts, cases = read(file.read_text())
-    assert (ended.exit_code, counts["failures"], cases["believable"][0]) == (1, 1, "failure")
+    assert (ended.exit_code, counts["failures"], cases["usable"][0]) == (1, 1, "failure")
     assert other_way.exit_code == 3
 
 
@@ -132,7 +132,7 @@ def test_what_is_undecided_or_forced_is_an_error(tmp_path: Path) -> None:
 
     counts, cases = read(file.read_text())
     assert (ended.exit_code, counts["failures"], counts["errors"]) == (3, 0, 5)
-    assert "the generator was late" in cases["believable"][1]
+    assert "the generator was late" in cases["usable"][1]
 
 
 @pytest.mark.parametrize(

@@ -670,20 +670,20 @@ def test_the_list_has_the_figures_of_results_as_they_are_now(tmp_path: Path) -> 
     assert archive.heads()[-1]["figures"]["latency_ns.p99"] == 9
 
 
-def test_the_list_has_the_course_of_a_run_and_no_more_of_a_strangers(tmp_path: Path) -> None:
+def test_the_list_has_the_sparkline_of_a_run_and_no_more_of_a_strangers(tmp_path: Path) -> None:
     writer = Rig(tmp_path)
     writer.push(5)
     archive = Archive(tmp_path, clock=writer.clock, history_bytes_max=10**7)
 
-    def course(text: str) -> object:
+    def sparkline(text: str) -> object:
         latencies = '"latency_ns": {"p50": 5, "p99": 9}, "latency_clusters": {"latency_ns": {"p99": 9}}'
-        (tmp_path / "r1" / "result.json").write_text(f'{{{latencies}, "latency_course_ns": {text}}}')
-        return archive.heads()[0]["figures"].get("latency_course_ns")
+        (tmp_path / "r1" / "result.json").write_text(f'{{{latencies}, "latency_sparkline_ns": {text}}}')
+        return archive.heads()[0]["figures"].get("latency_sparkline_ns")
 
-    assert course("[4000, null, 900]") == [4000, None, 900]
-    assert course('["much", {"a": 1}, [7], true, 5]') == [None, None, None, None, 5]
-    assert course(f"[{'1,' * 4999}10]") == [1] * 100
-    assert [course(text) for text in ("7", "null", '{"a": 1}')] == [None] * 3
+    assert sparkline("[4000, null, 900]") == [4000, None, 900]
+    assert sparkline('["much", {"a": 1}, [7], true, 5]') == [None, None, None, None, 5]
+    assert sparkline(f"[{'1,' * 4999}10]") == [1] * 100
+    assert [sparkline(text) for text in ("7", "null", '{"a": 1}')] == [None] * 3
 
 
 def test_documents_of_a_run_are_what_is_beside_its_log(tmp_path: Path) -> None:

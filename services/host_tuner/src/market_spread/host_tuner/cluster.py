@@ -75,7 +75,7 @@ class NodePublisher:
         self._api = api
         self._clock = clock
         self._published: tuple[str, str] | None = None
-        self._looked_ns = 0
+        self._checked_ns = 0
         self._heartbeat_ns = 0
         self.errors = 0
 
@@ -83,7 +83,7 @@ class NodePublisher:
         """Say what the report says. If the API does not answer, the next report is said instead."""
         content = (json.dumps(report.to_mapping()), report.message())
         now_ns = self._clock.monotonic_ns()
-        if content == self._published and now_ns - self._looked_ns < LOOK_AGAIN_NS:
+        if content == self._published and now_ns - self._checked_ns < LOOK_AGAIN_NS:
             return
         try:
             self._bring_up_to_date(report, *content)
@@ -91,7 +91,7 @@ class NodePublisher:
             self.errors += 1
             log_event(_log, "node.not_published", logging.WARNING, reason=str(error))
             return
-        self._published, self._looked_ns = content, now_ns
+        self._published, self._checked_ns = content, now_ns
 
     def withdraw(self) -> None:
         """Leave nothing of the tuner's on the node's object. UnavailableError if the API does not answer."""

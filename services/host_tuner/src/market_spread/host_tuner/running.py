@@ -101,7 +101,7 @@ class HostWatch:
         self._dry_run = dry_run
         self._metrics = b""
         self._report: Report | None = None
-        self._looked_ns = 0
+        self._verified_ns = 0
 
     def until(self, stop: threading.Event) -> None:
         """Look at once and every interval, until the event is set."""
@@ -116,7 +116,7 @@ class HostWatch:
             self._publisher.publish(report)
         errors, unix_ns = self._publisher.errors if self._publisher else 0, self._clock.unix_ns()
         self._metrics = exposition(report, self._tuner, publish_errors=errors, unix_ns=unix_ns)
-        self._report, self._looked_ns = report, self._clock.monotonic_ns()
+        self._report, self._verified_ns = report, self._clock.monotonic_ns()
         return report
 
     def pages(self) -> dict[str, Callable[[], StatusPage]]:
@@ -127,7 +127,7 @@ class HostWatch:
         }
 
     def _health_page(self) -> StatusPage:
-        age_s = (self._clock.monotonic_ns() - self._looked_ns) / 1e9
+        age_s = (self._clock.monotonic_ns() - self._verified_ns) / 1e9
         if self._report is None:
             return _NOT_YET
         if age_s > _INTERVALS_MAX * self._interval_s:

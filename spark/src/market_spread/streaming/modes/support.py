@@ -7,15 +7,7 @@ from typing import assert_never
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 from market_spread.common.wire.layout import BUCKETS_MAX, Field, Kind, Layout
 from market_spread.streaming.messages import PipelineError
-from market_spread.streaming.operators.stateful import (
-    AsOfJoin,
-    CountWindow,
-    Deduplicate,
-    IntervalJoin,
-    RunningTotal,
-    StatefulMap,
-    TimeWindow,
-)
+from market_spread.streaming.operators import stateful
 from market_spread.streaming.operators.stateless import MapBatches
 from market_spread.streaming.pipeline import Pipeline, Source
 
@@ -33,11 +25,11 @@ def check(pipeline: Pipeline, mode: str) -> None:
 def remarks(pipeline: Pipeline, mode: str) -> list[str]:
     """What else one should know of the pipeline in this mode, which can run it."""
     match pipeline.stream.state:
-        case AsOfJoin() as join if mode == REAL_TIME:
+        case stateful.AsOfJoin() as join if mode == REAL_TIME:
             return [f"{join.name!r} joins by arrival, not by time, as rows do not wait for each other"]
-        case AsOfJoin() as join if why := why_by_row(pipeline):
+        case stateful.AsOfJoin() as join if why := why_by_row(pipeline):
             return [f"{join.name!r} joins row by row, which costs more than on whole frames; {why}"]
-        case TimeWindow() as window:
+        case stateful.TimeWindow() as window:
             return [f"{window.name!r} puts a window out when a row comes from {window.late_s:g} s after its end"]
         case _:
             return []
@@ -47,7 +39,7 @@ def check_partitions(pipeline: Pipeline, mode: str, counts: Mapping[str, int]) -
     """PipelineError if a topic has more partitions than the mode keeps apart. counts: by topic."""
     state, topic = pipeline.stream.state, max(counts, key=lambda topic: counts[topic])
     by_frame = mode == MICRO_BATCH and form_of_buckets(pipeline)
-    if isinstance(state, AsOfJoin) and by_frame and counts[topic] > BUCKETS_MAX:
+    if isinstance(state, stateful.AsOfJoin) and by_frame and counts[topic] > BUCKETS_MAX:
         raise PipelineError(
             f"{pipeline.name}: the topic {topic!r} has {counts[topic]:,} partitions, and {state.name!r} takes at most "
             f"{BUCKETS_MAX:,} in {MICRO_BATCH}; use fewer, or {REAL_TIME}"
@@ -56,7 +48,7 @@ def check_partitions(pipeline: Pipeline, mode: str, counts: Mapping[str, int]) -
 
 def form_of_buckets(pipeline: Pipeline) -> str:
     """See `Mode.state_form`: how micro-batch mode keys the state of an as-of join of whole frames; else empty."""
-    is_by_frame = isinstance(pipeline.stream.state, AsOfJoin) and why_by_row(pipeline) is None
+    is_by_frame = isinstance(pipeline.stream.state, stateful.AsOfJoin) and why_by_row(pipeline) is None
     return f"buckets modulo {BUCKETS_MODULO}" if is_by_frame else ""
 
 
@@ -76,7 +68,7 @@ def _too_wide(pipeline: Pipeline) -> Iterator[str]:
 def _unlike_frames(pipeline: Pipeline) -> Iterator[str]:
     """Why an as-of join cannot take the messages as they came, each with the remedy."""
     stream, join = pipeline.stream, pipeline.stream.state
-    if not isinstance(join, AsOfJoin):
+    if not isinstance(join, stateful.AsOfJoin):
         return
     for branch in stream.branches:
         if not isinstance(branch.source.messages, Layout):
@@ -92,26 +84,26 @@ def _unlike_frames(pipeline: Pipeline) -> Iterator[str]:
 def _real_time(pipeline: Pipeline) -> Iterator[str]:
     yield from (f"{unlike}, or use {MICRO_BATCH}" for unlike in _unlike_frames(pipeline))
     for step in pipeline.stream.steps:
-        if isinstance(step, MapBatches | StatefulMap | CountWindow):
+        if isinstance(step, MapBatches | stateful.StatefulMap | stateful.CountWindow):
             yield f"{step.name!r} is Python, which {REAL_TIME} does not run; use columns, or {MICRO_BATCH}"
     match pipeline.stream.state:
-        case RunningTotal() as state:
+        case stateful.RunningTotal() as state:
             for name, schema in pipeline.stream.schemas.items():
                 if schema.sequence is not None:
                     yield (
                         f"{state.name!r} cannot drop repeated rows of {name!r} in {REAL_TIME}; "
                         f"declare no sequence, or use {MICRO_BATCH}"
                     )
-        case TimeWindow() | Deduplicate() | IntervalJoin() as state:
+        case stateful.TimeWindow() | stateful.Deduplicate() | stateful.IntervalJoin() as state:
             yield f"{state.name!r} goes by time, and {REAL_TIME} does not notice when a time is over; use {MICRO_BATCH}"
-        case AsOfJoin() as state:
+        case stateful.AsOfJoin() as state:
             for source, field in _fields(pipeline):
                 if source.name != state.of and field.kind is Kind.TEXT and field.name not in pipeline.stream.keys:
                     yield (
                         f"{state.name!r} would pass on the text {field.name!r} of {source.name!r}, and {REAL_TIME} "
                         f"passes on only numbers and letters; make it a number, or use {MICRO_BATCH}"
                     )
-        case StatefulMap() | CountWindow() | None:
+        case stateful.StatefulMap() | stateful.CountWindow() | None:
             pass
         case never:
             assert_never(never)

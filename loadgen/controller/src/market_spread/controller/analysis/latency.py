@@ -12,7 +12,7 @@ from market_spread.loadgen.columns import Alerts, Bools
 from market_spread.v1.control_pb2 import CommittedBatch
 
 STAGES = ("send_lag", "ingest", "compute", "delivery")
-COURSE_PARTS = 60
+SPARKLINE_PARTS = 60
 
 # How far from its planned end a batch's standstill may begin: clocks of driver and tasks, and the last rows.
 _BOUNDARY_SEARCH_US = 1_500_000
@@ -82,6 +82,15 @@ class Latencies:
     level: Steadiness
     disturbed: Bools
 
+    @property
+    def sparkline_ns(self) -> tuple[int | None, ...]:
+        """The highest in each of SPARKLINE_PARTS equal parts of the intended times, None where no order was due."""
+        intended_us, latency_us = self.alerts.intended_us, self.alerts.received_us - self.alerts.intended_us
+        age_us = intended_us - intended_us.min(initial=np.iinfo(np.int64).max)
+        highest_us = np.full(SPARKLINE_PARTS, -1, np.int64)
+        np.maximum.at(highest_us, age_us * SPARKLINE_PARTS // (age_us.max(initial=0) + 1), latency_us)
+        return tuple(None if each < 0 else each * 1000 for each in highest_us.tolist())
+
 
 def latencies_of(
     alerts: Alerts, batches: Sequence[CommittedBatch], *, batch_s: float, from_us: int, faults_us: Spans = ()
@@ -103,15 +112,6 @@ def judged_alerts(alerts: Alerts, *, from_us: int) -> Alerts:
     """The first alert of each order whose intended time is not before `from_us`."""
     firsts = alerts[np.sort(np.unique(alerts.order_id, return_index=True)[1])]
     return firsts[firsts.intended_us >= from_us]
-
-
-def course_ns(alerts: Alerts) -> tuple[int | None, ...]:
-    """The highest latency in each of COURSE_PARTS equal parts of the intended times, None where no order was due."""
-    age_us = alerts.intended_us - alerts.intended_us.min(initial=np.iinfo(np.int64).max)
-    highest_us = np.full(COURSE_PARTS, -1, np.int64)
-    parts, latency_us = age_us * COURSE_PARTS // (age_us.max(initial=0) + 1), alerts.received_us - alerts.intended_us
-    np.maximum.at(highest_us, parts, latency_us)
-    return tuple(None if each < 0 else each * 1000 for each in highest_us.tolist())
 
 
 def meets(alerts: Alerts, spans_us: Spans) -> Bools:

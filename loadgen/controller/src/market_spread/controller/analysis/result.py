@@ -98,7 +98,7 @@ class Result:
     cpu_us_per_message_second_half: float | None = None
     latency_intervals: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     latency_clusters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    latency_course_ns: tuple[int | None, ...] = ()
+    latency_sparkline_ns: tuple[int | None, ...] = ()
     acknowledge_ns: LatencyNs = field(default_factory=dict)
     append_ns: LatencyNs = field(default_factory=dict)
     fetch_ns: LatencyNs = field(default_factory=dict)

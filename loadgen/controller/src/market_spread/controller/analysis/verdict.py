@@ -12,7 +12,7 @@ from market_spread.common.load.schedule import Constant
 from market_spread.common.wire.codec import Int64s
 from market_spread.controller.analysis.causes import causes_of_run
 from market_spread.controller.analysis.evidence import Achieved, Assessment, Criterion, Evidence, Verdicts, at_most
-from market_spread.controller.analysis.latency import STAGES, Latencies, course_ns, latencies_of, reordered, stages_us
+from market_spread.controller.analysis.latency import STAGES, Latencies, latencies_of, reordered, stages_us
 from market_spread.controller.analysis.observed import Observed, cpu_per_message, decisions_of
 from market_spread.controller.analysis.result import LatencyNs, Result
 from market_spread.controller.analysis.stalls import longest_pause_us, outage_of, rig_stalled, stalled, stalls_of
@@ -144,7 +144,7 @@ def result_of(
         alerts_belated=len(judgement.belated) if judgement else 0,
         alerts_reordered=reordered(observed.alerts) if observed.alerts is not None else 0,
         offered_rate_per_s=plan.offered_rate_per_s, achieved_rate_per_s=achieved.achieved_rate_per_s,
-        latency_ns=latency_ns, latency_course_ns=course_ns(latencies.alerts) if latencies else (),
+        latency_ns=latency_ns, latency_sparkline_ns=latencies.sparkline_ns if latencies else (),
         latency_samples=len(latencies.alerts) if latencies else 0,
         negative_latencies=int((latencies.alerts.received_us < latencies.alerts.intended_us).sum()) if latencies else 0,
         latency_without_faults_ns=calm_ns if observed.faults else {}, planned_faults=survived.figures,

@@ -20,7 +20,7 @@ from market_spread.loadgen.columns import Alerts
 FILE_NAME = "selftest.json"
 # Beyond so many times the rate, or below that part of it, a floor says nothing of a run.
 FAR_OFF = 2.0
-_VERSION = 2
+_VERSION = 3
 _SOONEST_PERCENT = 5
 # How long alerts take to receiver and witness is compared at these: a busy machine makes both wait, and both alike.
 _DELIVERY_PERCENTS = (50, 75, 90)
@@ -39,11 +39,11 @@ _FACTS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class RateTest:
     """What the rig made of the null system at one rate.
 
     floor_ns: latency of the orders that were answered at once, so that of the rig itself, as it is reported; error_ns:
-    by how much the rig reports more than was true of orders that were held back, see `looked_at`; error_ns_all: the
+    by how much the rig reports more than was true of orders that were held back, see `rate_test_of`; error_ns_all: the
     median of all of them; error_ns_p95: 95% of them are no further off; delivery_ns: by percentile, how long alerts
     took to the receiver, and to the witness; injected_ns: how long orders were really held, median; reasons: why the
     rig could not be looked at, if it could not.
@@ -87,7 +87,7 @@ def is_held(order_id: int) -> bool:
     return order_id % 2 == 1
 
 
-def looked_at(reported: Alerts, witnessed: Alerts, *, rate_per_s: int, from_us: int) -> Looked:
+def rate_test_of(reported: Alerts, witnessed: Alerts, *, rate_per_s: int, from_us: int) -> RateTest:
     """The figures, of the alerts as the rig has them and as someone beside it saw them, from an intended time on.
 
     What was read back of a hold is the reported latency without what else was true of it: the way to the system and the
@@ -100,7 +100,7 @@ def looked_at(reported: Alerts, witnessed: Alerts, *, rate_per_s: int, from_us: 
     ours, theirs = ours[at_ours], theirs[at_theirs]
     held = np.array([is_held(order_id) for order_id in ours.order_id.tolist()], np.bool_)
     floor_ns = latency_summary_ns(HdrCounts((ours.received_us - ours.intended_us)[~held]))
-    found = Looked(rate_per_s=rate_per_s, verdict="passed", samples=len(ours), floor_ns=floor_ns)
+    found = RateTest(rate_per_s=rate_per_s, verdict="passed", samples=len(ours), floor_ns=floor_ns)
     if not held.any():
         return found
     ours, theirs = ours[held], theirs[held]
@@ -127,11 +127,11 @@ def _percentile_ns(values_us: Int64s, percent: float) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfTestRecord:
-    """A self test of a machine. at: when; machine: what tells it from others; looked: at each rate, lowest first."""
+    """A self test of a machine. at: when; machine: what tells it from others; rates: at each rate, lowest first."""
 
     at: str
     rate_per_s: int
-    looked: tuple[Looked, ...]
+    rates: tuple[RateTest, ...]
     machine: Mapping[str, Section]
     code: Section = field(default_factory=dict)
     packages: Section = field(default_factory=dict)
@@ -145,11 +145,11 @@ class SelfTestRecord:
     @property
     def holds(self) -> bool:
         """Whether the error is within the aim at the rate that was asked for."""
-        return self.looked[0].is_valid and not self.looked[0].fault(self.error_ns_max)
+        return self.rates[0].is_valid and not self.rates[0].fault(self.error_ns_max)
 
     @property
     def sentence(self) -> str:
-        first, *others = self.looked
+        first, *others = self.rates
         fault = first.fault(self.error_ns_max)
         text = (
             f"the rig reads latencies back within {first.error_text} at {first.rate_per_s:,} messages/s"
@@ -177,7 +177,7 @@ class SelfTestRecord:
             return None
         with usage_errors(f"{path} cannot be read", "make it again", (OSError, ValueError, LookupError, TypeError)):
             record = value_of(SelfTestRecord, json_object(path.read_bytes(), version=_VERSION))
-            if not any(each.is_valid for each in record.looked) or not all(map(record.machine.get, _FACTS)):
+            if not any(each.is_valid for each in record.rates) or not all(map(record.machine.get, _FACTS)):
                 raise ValueError("it has no figures, or names no machine")
             record.to_json()  # whose sentence has figures that may not be there
             return record
@@ -204,27 +204,27 @@ def beside(runs_folder: Path, sections: Mapping[str, Section], rate_per_s: float
         return _without(f"{error}: {again}")
     if record is None:
         return _without(f"not measured on this machine: {again}")
-    looked = min((it for it in record.looked if it.is_valid), key=lambda it: _apart(it.rate_per_s, rate_per_s))
-    values = {"at": record.at, **{name: getattr(looked, name) for name in _TOLD}}
+    nearest = min((it for it in record.rates if it.is_valid), key=lambda it: _apart(it.rate_per_s, rate_per_s))
+    values = {"at": record.at, **{name: getattr(nearest, name) for name in _TOLD}}
     other = [
         f"{section} {name} {tested} instead of {value}"
         for section, facts in facts_of(sections).items()
         for name, value in facts.items()
         if (tested := record.machine.get(section, {}).get(name)) != value
     ]
-    fault, test = looked.fault(record.error_ns_max), f"self test of {record.at[:10]}"
+    fault, test = nearest.fault(record.error_ns_max), f"self test of {record.at[:10]}"
     figures = (
-        f"p50 {in_ms(looked.floor_ns.get('p50'))} ms, p99 {in_ms(looked.floor_ns.get('p99'))} ms, error "
-        f"{looked.error_text}{fault and f', {fault}'}, {test} at {looked.rate_per_s:,}/s"
+        f"p50 {in_ms(nearest.floor_ns.get('p50'))} ms, p99 {in_ms(nearest.floor_ns.get('p99'))} ms, error "
+        f"{nearest.error_text}{fault and f', {fault}'}, {test} at {nearest.rate_per_s:,}/s"
     )
-    is_far_off = _apart(looked.rate_per_s, rate_per_s) > FAR_OFF
+    is_far_off = _apart(nearest.rate_per_s, rate_per_s) > FAR_OFF
     if other:
         text = f"not measured on this machine; the {test} is of another one ({other[0]}): {again}"
     elif is_far_off:
         text = f"not measured at a rate like {rate_per_s:,.0f}/s ({figures}, which is far off): {again}"
     else:
         text = f"the rig's floor here: {figures}"
-    return {**values, "floor_ns": dict(looked.floor_ns), "fits": not (other or is_far_off), "text": text}
+    return {**values, "floor_ns": dict(nearest.floor_ns), "fits": not (other or is_far_off), "text": text}
 
 
 def _without(text: str) -> dict[str, Any]:

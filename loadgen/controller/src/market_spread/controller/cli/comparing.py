@@ -99,13 +99,13 @@ def compare(
     undecided or void runs are included.
     """
     from market_spread.controller.compare.comparison import compare as compare_groups
-    from market_spread.controller.compare.groups import read_groups, refuse_unbelievable, without_void
+    from market_spread.controller.compare.groups import read_groups, refuse_unusable, without_void
 
     found = read_groups(groups, runs_folder=runs_folder)
     if skip_void:
         found = tuple(without_void(group) for group in found)
     if not force:
-        refuse_unbelievable(found)
+        refuse_unusable(found)
     _show_and_exit(compare_groups(found, figures), put, junit)
 
 

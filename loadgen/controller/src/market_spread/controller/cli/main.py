@@ -480,11 +480,11 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path, as_json:
     from market_spread.controller.plan.reading import read_workload
     from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 
-    standing = BackgroundStack(folder, clock=SystemClock())
+    stack = BackgroundStack(folder, clock=SystemClock())
     served = read_workload(workload) if workload else DEFAULT_WORKLOAD
     interrupt_once()
-    standing.bring_up(workload=served, say=say, broker_port=port, monitored=monitored)
-    _show(standing, as_json=as_json)
+    stack.bring_up(workload=served, say=say, broker_port=port, monitored=monitored)
+    _show(stack, as_json=as_json)
 
 
 @main.command(epilog="Example: market-spread down")
@@ -516,11 +516,11 @@ def status(folder: Path, as_json: bool) -> None:
     _show(BackgroundStack(folder, clock=SystemClock()), as_json=as_json)
 
 
-def _show(standing: "BackgroundStack", *, as_json: bool) -> None:
+def _show(stack: "BackgroundStack", *, as_json: bool) -> None:
     """Print the state of the processes, and exit with the status for it."""
     from market_spread.controller.deploy.local.command import status_lines
 
-    statuses = standing.statuses()
+    statuses = stack.statuses()
     text = "\n".join(status_lines(statuses)) if statuses else "nothing is up; bring it up with: market-spread up"
     show_result([asdict(status) for status in statuses], text, as_json=as_json)
     sys.exit(0 if all(status.well for status in statuses) else 1)

@@ -96,8 +96,8 @@ class Comparison:
 
     @property
     def is_forced(self) -> bool:
-        """Whether a run takes part whose figures are not to be believed."""
-        return any(group.unbelievable for group in self.groups)
+        """Whether a run takes part whose figures are not usable."""
+        return any(group.unusable for group in self.groups)
 
     @property
     def change(self) -> Direction:
@@ -106,7 +106,7 @@ class Comparison:
 
     @property
     def exit_status(self) -> int:
-        """0 every figure the same or better, 1 one worse or an output wrong, 3 one undecided or not to be believed."""
+        """0 every figure the same or better, 1 one worse or an output wrong, 3 one undecided or not usable."""
         if any(run.wrong_reasons and not run.is_void for group in self.groups[1:] for run in group.runs):
             return 1
         return 3 if self.is_forced else {Direction.WORSE: 1, Direction.UNDECIDED: 3}.get(self.change, 0)

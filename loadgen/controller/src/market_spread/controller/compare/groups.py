@@ -26,7 +26,7 @@ class Group:
     unreadable: tuple[str, ...] = ()
 
     @property
-    def unbelievable(self) -> tuple[RecordedRun, ...]:
+    def unusable(self) -> tuple[RecordedRun, ...]:
         """Those whose figures say nothing of how fast the system is: void runs, and runs with wrong alerts."""
         return tuple(run for run in self.runs if run.void_reasons or run.wrong_reasons)
 
@@ -82,9 +82,9 @@ def without_void(group: Group) -> Group:
     return replace(group, runs=kept, left_out=tuple(run for run in group.runs if run.is_void))
 
 
-def refuse_unbelievable(groups: Sequence[Group]) -> None:
+def refuse_unusable(groups: Sequence[Group]) -> None:
     """UsageError if there is a void run, or one with wrong alerts."""
-    found = [(group, run) for group in groups for run in group.unbelievable]
+    found = [(group, run) for group in groups for run in group.unusable]
     if not found:
         return
     group, run = found[0]

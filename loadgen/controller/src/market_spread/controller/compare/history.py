@@ -19,7 +19,7 @@ from market_spread.controller.views.output import Page, Sentences, Table
 
 SCHEMA_VERSION = 1
 _BARS = "▁▂▃▄▅▆▇█"
-_COURSE_MAX = 40
+_TREND_MAX = 40
 _FACTS_MAX = 6
 
 
@@ -44,7 +44,7 @@ class ChangePoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class Trend:
     """The values of one figure, in the order of the runs' starts, and its changes."""
 
     figure: Figure
@@ -52,10 +52,10 @@ class Course:
     changes: tuple[ChangePoint, ...]
 
 
-def courses_of(
+def trends_of(
     runs: Sequence[RecordedRun], figures: Sequence[Figure], *, memory_min: float = MEMORY_MIN
-) -> tuple[Course, ...]:
-    """The courses of the figures that the runs have; runs must be of one workload, in the order of their starts.
+) -> tuple[Trend, ...]:
+    """The trends of the figures that the runs have; runs must be of one workload, in the order of their starts.
 
     Figures that the same runs have are tested together, and share how often any of them may be wrong.
     """
@@ -64,7 +64,7 @@ def courses_of(
         if numbers := tuple(number for number, run in enumerate(runs) if run.figures.get(figure.path, 0.0) > 0):
             by_runs[numbers].append(figure)
     tested = sum(map(len, by_runs.values()))
-    courses = {}
+    trends = {}
     for numbers, together in by_runs.items():
         series = [[runs[number].figures[figure.path] for number in numbers] for figure in together]
         found = change_points(
@@ -79,8 +79,8 @@ def courses_of(
                 ChangePoint(figure, runs[numbers[at - 1]], runs[numbers[at]], before, after)
                 for at, (before, after) in zip(points, pairwise(medians), strict=True)
             )
-            courses[figure] = Course(figure, tuple(values), tuple(changes))
-    return tuple(courses[figure] for figure in figures if figure in courses)
+            trends[figure] = Trend(figure, tuple(values), tuple(changes))
+    return tuple(trends[figure] for figure in figures if figure in trends)
 
 
 def by_anchor(
@@ -124,16 +124,16 @@ class FigureHistories:
 
     def page(self) -> Page:
         """For a person."""
-        figures, courses_of_workloads = self._courses()
+        figures, trends_of_workloads = self._trends()
         parts: list[Table | Sentences] = []
         changes = 0
-        for workload, of_it, courses in courses_of_workloads:
-            shown = {course.figure for course in courses}
+        for workload, of_it, trends in trends_of_workloads:
+            shown = {trend.figure for trend in trends}
             lacking = [f"no run has {figure.path}" for figure in figures if figure.is_chosen and figure not in shown]
-            found = sorted((at for course in courses for at in course.changes), key=lambda each: each.run.started)
+            found = sorted((at for trend in trends for at in trend.changes), key=lambda each: each.run.started)
             changes += len(found)
             title = f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}"
-            parts.append(_table(title, courses))
+            parts.append(_table(title, trends))
             nothing = "no change that matters"
             if len(of_it) < 2 * SEGMENT_MIN:
                 nothing = f"{counted(len(of_it), 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
@@ -157,16 +157,16 @@ class FigureHistories:
         document = {
             "schema_version": SCHEMA_VERSION,
             "workloads": [
-                {"workload": workload, "figures": [_course_json(course, of_it) for course in courses]}
-                for workload, of_it, courses in self._courses()[1]
+                {"workload": workload, "figures": [_trend_json(trend, of_it) for trend in trends]}
+                for workload, of_it, trends in self._trends()[1]
             ],
             "left_out": [run.run_id for run in self.left_out],
             "unreadable": list(self.unreadable),
         }
         return json.dumps(document, indent=2) + "\n"
 
-    def _courses(self) -> tuple[Sequence[Figure], list[tuple[str, list[RecordedRun], tuple[Course, ...]]]]:
-        """The figures, by the anchor's if there are some; and each workload with its runs and their courses."""
+    def _trends(self) -> tuple[Sequence[Figure], list[tuple[str, list[RecordedRun], tuple[Trend, ...]]]]:
+        """The figures, by the anchor's if there are some; and each workload with its runs and their trends."""
         runs, figures, memory_min = self.runs, self.figures, MEMORY_MIN
         if self.anchors:
             runs, figures = by_anchor(runs, self.anchors, figures)
@@ -174,35 +174,34 @@ class FigureHistories:
         workloads = {
             name: [run for run in runs if run.workload == name] for name in sorted({it.workload for it in runs})
         }
-        courses = (courses_of(of_it, figures, memory_min=memory_min) for of_it in workloads.values())
-        return figures, [(*each, of_it) for each, of_it in zip(workloads.items(), courses, strict=True)]
+        trends = (trends_of(of_it, figures, memory_min=memory_min) for of_it in workloads.values())
+        return figures, [(*each, of_it) for each, of_it in zip(workloads.items(), trends, strict=True)]
 
 
-def _course_json(course: Course, runs: Sequence[RecordedRun]) -> dict[str, Any]:
-    figure, path = course.figure, course.figure.path
+def _trend_json(trend: Trend, runs: Sequence[RecordedRun]) -> dict[str, Any]:
+    figure, path = trend.figure, trend.figure.path
     return {
         "path": path,
         "title": figure.title_in_unit,
         "divisor": figure.divisor,
         "values": {run.run_id: run.figures[path] for run in runs if run.figures.get(path, 0.0) > 0},
         "changes": [
-            {"run_id": at.run.run_id, "before": at.before, "after": at.after, "shift": at.shift}
-            for at in course.changes
+            {"run_id": at.run.run_id, "before": at.before, "after": at.after, "shift": at.shift} for at in trend.changes
         ],
     }
 
 
-def _table(title: str, courses: Sequence[Course]) -> Table:
+def _table(title: str, trends: Sequence[Trend]) -> Table:
     rows = []
-    for course in courses:
-        figure, values = course.figure, course.values
+    for trend in trends:
+        figure, values = trend.figure, trend.values
         shown = map(figure.shown, (values[0], float(np.median(values)), values[-1]))
-        rows.append((figure.title_in_unit, _bars(values[-_COURSE_MAX:]), *shown, str(len(course.changes))))
-    return Table(title, ("figure", "course", "first", "median", "last", "changes"), tuple(rows), text_columns=2)
+        rows.append((figure.title_in_unit, _bars(values[-_TREND_MAX:]), *shown, str(len(trend.changes))))
+    return Table(title, ("figure", "trend", "first", "median", "last", "changes"), tuple(rows), text_columns=2)
 
 
 def _bars(values: Sequence[float]) -> str:
-    """The course as small bars, from the lowest value to the highest."""
+    """The trend as small bars, from the lowest value to the highest."""
     low, high = min(values), max(values)
     span = (high - low) or 1.0
     return "".join(_BARS[min(len(_BARS) - 1, int((value - low) / span * len(_BARS)))] for value in values)

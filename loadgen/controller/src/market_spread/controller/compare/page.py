@@ -80,7 +80,7 @@ def comparison_junit(comparison: Comparison) -> str:
         for ended in [ends.get(judged.change)]
     ]
     marked = FAILURE if comparison.exit_status == 1 else ERROR
-    forced = [Case("runs", "believable", _marks(comparison.groups)[0], marked)] if comparison.is_forced else []
+    forced = [Case("runs", "usable", _marks(comparison.groups)[0], marked)] if comparison.is_forced else []
     return junit_xml("market-spread.compare", [*forced, *cases])
 
 
@@ -109,12 +109,12 @@ def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
     """What was let in by force, and what was left out."""
     marks = []
     for group in groups:
-        for run in group.unbelievable[:_REASONS_MAX]:
+        for run in group.unusable[:_REASONS_MAX]:
             what, reasons = ("VOID", run.void_reasons) if run.is_void else ("WRONG ALERTS", run.wrong_reasons)
             forced = f"{run.run_id} of {group.name} takes part by force, so nothing here counts: {reasons[0]}"
             marks.append(f"{what}: {forced}")
-        if len(group.unbelievable) > _REASONS_MAX:
-            marks.append(f"and {counted(len(group.unbelievable) - _REASONS_MAX, 'run')} more of {group.name}")
+        if len(group.unusable) > _REASONS_MAX:
+            marks.append(f"and {counted(len(group.unusable) - _REASONS_MAX, 'run')} more of {group.name}")
         if group.left_out:
             first = f"the first is {group.left_out[0].run_id}: {group.left_out[0].void_reasons[0]}"
             marks.append(f"left out: {counted(len(group.left_out), 'void run')} of {group.name}; {first}")

@@ -15,7 +15,7 @@ from market_spread.controller.analysis.observed import alerts_of
 from market_spread.controller.analysis.verdict import judged_from_unix_ns
 from market_spread.controller.archive import observation
 from market_spread.controller.archive.provenance import code, packages
-from market_spread.controller.archive.self_test_record import Looked, SelfTestRecord, facts_of, in_ms, looked_at
+from market_spread.controller.archive.self_test_record import RateTest, SelfTestRecord, facts_of, in_ms, rate_test_of
 from market_spread.controller.deploy.base import Environment
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.host.facts import Host
@@ -76,7 +76,7 @@ def plan_at(rate_per_s: int, duration_s: float, *, name: str = "self-test") -> R
 
 def look_at(
     plan: RunPlan, *, runs_folder: Path, console: Console, kind: Callable[..., Environment] = NullStack
-) -> Looked:
+) -> RateTest:
     """What a run of the plan says of the rig; it is carried out on this machine as any other, in view of the user.
 
     What it leaves stays until the next one. kind: of its processes.
@@ -96,15 +96,15 @@ def look_at(
         print_result=lambda table: None,
     )
     observed, seen = observation.read(folder), folder.processes / WITNESSED
-    looked = Looked(rate_per_s=rate_per_s, verdict=result.verdict)
+    test = RateTest(rate_per_s=rate_per_s, verdict=result.verdict)
     if observed.alerts is not None and seen.exists():
         witnessed, from_us = alerts_of(seen.read_bytes()), judged_from_unix_ns(plan, observed) // 1000
-        looked = looked_at(observed.alerts, witnessed, rate_per_s=rate_per_s, from_us=from_us)
-    return replace(looked, verdict=result.verdict, reasons=result.reasons)
+        test = rate_test_of(observed.alerts, witnessed, rate_per_s=rate_per_s, from_us=from_us)
+    return replace(test, verdict=result.verdict, reasons=result.reasons)
 
 
 def self_test(
-    rate_per_s: int, *, duration_s: float, runs_folder: Path, look: Callable[[RunPlan], Looked]
+    rate_per_s: int, *, duration_s: float, runs_folder: Path, look: Callable[[RunPlan], RateTest]
 ) -> SelfTestRecord:
     """Look at the rig at the rate and at twice the rate, and keep what was found for the runs of the folder.
 
@@ -121,7 +121,7 @@ def self_test(
     record = SelfTestRecord(
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         rate_per_s=rate_per_s,
-        looked=(first, look(twice)),
+        rates=(first, look(twice)),
         machine=facts_of(Host().sections()),
         code=code(),
         packages=packages(),
@@ -134,7 +134,7 @@ def record_page(record: SelfTestRecord) -> Page:
     """What it says, and its figures."""
     head = ("messages/s", "floor p50", "p95", "p99, ms", "injected", "error", "of all", "95% within, ms", "samples")
     rows = []
-    for each in record.looked:
+    for each in record.rates:
         times = [each.floor_ns.get(name) for name in ("p50", "p95", "p99")]
         times += [each.injected_ns, each.error_ns, each.error_ns_all, each.error_ns_p95]
         rows.append((f"{each.rate_per_s:,}", *map(in_ms, times), f"{each.samples:,}"))

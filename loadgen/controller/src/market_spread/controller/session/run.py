@@ -21,14 +21,7 @@ from market_spread.controller.deploy.base import Environment
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.plan.workload import run_limits
 from market_spread.controller.session.fault_schedule import FaultSchedule
-from market_spread.v1.control_pb2 import (
-    DescribeTopicsResponse,
-    JobStatusResponse,
-    Phase,
-    ReceiverStatusResponse,
-    SenderStatusResponse,
-    StartSendingRequest,
-)
+from market_spread.v1 import control_pb2 as pb
 
 POLL_S = 0.25
 _DRAIN_TIMEOUT_S = 300
@@ -128,14 +121,14 @@ class Run:
 
     def _end_others(
         self, clients: Clients, observed: Observed, sources: Mapping[str, int], topics: Sequence[str] = ()
-    ) -> DescribeTopicsResponse:
+    ) -> pb.DescribeTopicsResponse:
         """What the topics hold once the job has finished what its sources do, so that no output of it comes later.
 
         sources: with their partitions. The job's counts are taken from here. UsageError if another run is going on, or
         a source has other partitions.
         """
         other = clients.sender_status()
-        if other.phase in (Phase.PHASE_RUNNING, Phase.PHASE_DRAINING):
+        if other.phase in (pb.Phase.PHASE_RUNNING, pb.Phase.PHASE_DRAINING):
             raise UsageError(f"run {other.run_id} is going on here; wait for its end, and then start this one again")
         clients.stop_receiving()
         # A pipeline that is new does short batches until there was something to warm up with.
@@ -224,7 +217,7 @@ class Run:
     def _send(self, phase: str, clients: Clients, observed: Observed, say: str) -> None:
         """Offer one load of the plan and wait until the broker has all of it."""
         load = getattr(self.plan, phase)
-        request = StartSendingRequest(
+        request = pb.StartSendingRequest(
             run_id=self.run_id,
             linger_us=round(self.plan.workload.frames.linger_ms * 1000),
             frame_messages=self.plan.workload.frames.messages if phase != "initial" else 200,
@@ -242,9 +235,9 @@ class Run:
             if phase == "measured":
                 observed.sent = status
                 self._look_at_cpu(observed)
-            if status.phase == Phase.PHASE_FAILED:
+            if status.phase == pb.Phase.PHASE_FAILED:
                 raise RunVoidError(f"the sender failed: {status.detail}")
-            if status.phase == Phase.PHASE_FINISHED:
+            if status.phase == pb.Phase.PHASE_FINISHED:
                 break
             if self.interrupted.is_set() and not stopped:
                 clients.stop_sending()
@@ -276,7 +269,7 @@ class Run:
             )
             observed.looks = (*observed.looks, look)
 
-    def _starting(self, job: JobStatusResponse) -> None:
+    def _starting(self, job: pb.JobStatusResponse) -> None:
         self.environment.check_alive()
         self._show("starting", job=job)
 
@@ -302,12 +295,12 @@ class Run:
                 return
         raise DeadlineError(f"{what} within {timeout_s:.0f} s of the warm-up")
 
-    def _is_committed(self, job: JobStatusResponse) -> bool:
+    def _is_committed(self, job: pb.JobStatusResponse) -> bool:
         """Whether it has committed all that was sent: what it did just before it was killed, nobody has counted."""
         ends = {(it.topic, it.partition): it.offset for it in job.committed}
         return all(ends.get(partition, 0) >= end for partition, end in self._ends.items())
 
-    def _look(self, clients: Clients, observed: Observed, say: str) -> SenderStatusResponse:
+    def _look(self, clients: Clients, observed: Observed, say: str) -> pb.SenderStatusResponse:
         sender = clients.sender_status()
         self._watch.acknowledged(sender.frames_sent, sum(sent.frames_acknowledged for sent in sender.partitions))
         observed.received, observed.job = receiving(clients.receiver_status()), clients.job_status()
@@ -331,8 +324,8 @@ class Run:
                 observed.error = cause
 
 
-def receiving(status: ReceiverStatusResponse) -> ReceiverStatusResponse:
+def receiving(status: pb.ReceiverStatusResponse) -> pb.ReceiverStatusResponse:
     """The status of a receiver that receives. RunVoidError if it has given up, though its process lives on."""
-    if status.phase == Phase.PHASE_FAILED:
+    if status.phase == pb.Phase.PHASE_FAILED:
         raise RunVoidError(f"the receiver failed: {status.detail}")
     return status

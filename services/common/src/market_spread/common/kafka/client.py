@@ -13,18 +13,8 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaPartition
+from kafka import errors as kafka_errors
 from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
-from kafka.errors import (
-    CoordinatorLoadInProgressError,
-    CoordinatorNotAvailableError,
-    GroupIdNotFoundError,
-    KafkaError,
-    KafkaTimeoutError,
-    NotCoordinatorError,
-    OffsetOutOfRangeError,
-    TopicAlreadyExistsError,
-    UnknownTopicOrPartitionError,
-)
 from kafka.net import KafkaNetClient
 from kafka.partitioner.default import murmur2
 
@@ -70,7 +60,7 @@ class Producer:
         """
         try:
             future = self._producer.send(topic, value=value, key=key, headers=list(headers), partition=partition)
-        except KafkaError as error:
+        except kafka_errors.KafkaError as error:
             done(-1, error)
             return
         future.add_callback(lambda metadata: done(metadata.offset, None))
@@ -80,7 +70,7 @@ class Producer:
         """Wait so long for acknowledgements; what has none by then is reported as lost."""
         try:
             self._producer.close(timeout=timeout_s)
-        except KafkaTimeoutError:  # its flush did not finish; the second attempt does without
+        except kafka_errors.KafkaTimeoutError:  # its flush did not finish; the second attempt does without
             self._producer._sender.force_close()
             self._producer._sender.join(1.0)
 
@@ -249,7 +239,7 @@ class KafkaBroker:
                 if topic not in existing
             }
             if missing:
-                with suppress(TopicAlreadyExistsError):  # someone else was quicker
+                with suppress(kafka_errors.TopicAlreadyExistsError):  # someone else was quicker
                     admin.create_topics(missing)
             admin.wait_for_topics(list(partitions))
             _wait_for_leaders(admin, {topic: existing.get(topic, count) for topic, count in partitions.items()})
@@ -299,9 +289,13 @@ class GroupOffsets:
                 try:
                     found = self._admin.list_group_offsets(self._group)[self._group]
                     break
-                except (CoordinatorLoadInProgressError, NotCoordinatorError) as error:
+                except (kafka_errors.CoordinatorLoadInProgressError, kafka_errors.NotCoordinatorError) as error:
                     loading = error
-                except (CoordinatorNotAvailableError, GroupIdNotFoundError, KeyError):  # nothing was ever committed
+                except (
+                    kafka_errors.CoordinatorNotAvailableError,
+                    kafka_errors.GroupIdNotFoundError,
+                    KeyError,
+                ):  # nothing was ever committed
                     return {}
             else:
                 raise loading
@@ -332,10 +326,10 @@ def _wait_for_leaders(admin: Any, partitions: Mapping[str, int]) -> None:
         KafkaPartition(topic, of): OffsetSpec.LATEST for topic, count in partitions.items() for of in range(count)
     }
     for _ in polls(SystemClock(), CONNECT_TIMEOUT_S, every_s=0.05):
-        with suppress(UnknownTopicOrPartitionError):  # a leader that has not heard of the topic
+        with suppress(kafka_errors.UnknownTopicOrPartitionError):  # a leader that has not heard of the topic
             admin.list_partition_offsets(latest)  # asks again while it does not lead
             return
-    raise KafkaTimeoutError(f"{', '.join(partitions)}: no leader after {CONNECT_TIMEOUT_S:.0f} s")
+    raise kafka_errors.KafkaTimeoutError(f"{', '.join(partitions)}: no leader after {CONNECT_TIMEOUT_S:.0f} s")
 
 
 def _connected(kind: Callable[..., Any], broker: KafkaBroker, **settings: Any) -> Any:
@@ -369,9 +363,9 @@ def _broker_errors(bootstrap_servers: str) -> Iterator[None]:
     """One sentence for what the client raises."""
     try:
         yield
-    except OffsetOutOfRangeError as error:
+    except kafka_errors.OffsetOutOfRangeError as error:
         raise RunVoidError(f"records are gone before they were read ({error}); have the topic keep them") from error
-    except (KafkaError, OSError) as error:
+    except (kafka_errors.KafkaError, OSError) as error:
         reason = f"{type(error).__name__}: {error}".strip(": ")
         sentence = f"the Kafka broker at {bootstrap_servers} cannot be used ({reason}); is it running?"
         raise BrokerAwayError(sentence) from error

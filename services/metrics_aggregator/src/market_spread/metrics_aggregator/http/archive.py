@@ -20,7 +20,7 @@ from market_spread.metrics_aggregator.model.run_files import FILE_NAME, RunFiles
 from market_spread.metrics_aggregator.model.store import Store
 from market_spread.v1.metrics_pb2 import NoteRequest
 
-OPENED_MAX, LISTED_MAX, _COURSE_MAX = 3, 500, 100
+OPENED_MAX, LISTED_MAX, _SPARKLINE_MAX = 3, 500, 100
 # A run's title is among its first entries, its verdict among its last ones.
 _LOOK_BYTES = 256 * 1024
 
@@ -117,7 +117,8 @@ def _figures(path: Path, state: _State | None) -> View:
         shown |= {f"latency_ns.{name}": result["latency_ns"][name] for name in ("p50", "p99")}
         if result["latency_clusters"]["latency_ns"]["p99"] < CLUSTERS_MIN:
             shown["latency_ns.p99"] = None
-        shown["latency_course_ns"] = [n if type(n) is int else None for n in result["latency_course_ns"][:_COURSE_MAX]]
+        parts = result["latency_sparkline_ns"][:_SPARKLINE_MAX]
+        shown["latency_sparkline_ns"] = [each if type(each) is int else None for each in parts]
     return shown
 
 

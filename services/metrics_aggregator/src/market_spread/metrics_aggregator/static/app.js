@@ -5358,22 +5358,22 @@
     const value = figures2?.[path];
     return typeof value === "number" ? value : null;
   };
-  function courseOf({ figures: figures2 }) {
-    const course2 = figures2?.latency_course_ns;
-    return Array.isArray(course2) ? course2.map((each) => each !== null && each > 0 ? each : null) : [];
+  function sparklineOf({ figures: figures2 }) {
+    const sparkline2 = figures2?.latency_sparkline_ns;
+    return Array.isArray(sparkline2) ? sparkline2.map((each) => each !== null && each > 0 ? each : null) : [];
   }
   function scaleOf(runs) {
-    const known = runs.flatMap(courseOf).filter((each) => each !== null);
+    const known = runs.flatMap(sparklineOf).filter((each) => each !== null);
     return known.length > 0 ? { low: Math.min(...known), high: Math.max(...known) } : null;
   }
-  function coursePath(course2, { low, high }, width, height) {
+  function sparklinePath(sparkline2, { low, high }, width, height) {
     const span = Math.log(high / low) || 1;
-    const step = width / Math.max(1, course2.length - 1);
-    const move = (at) => at === 0 || course2[at - 1] === null ? "M" : "L";
-    return course2.map((value, at) => {
+    const step = width / Math.max(1, sparkline2.length - 1);
+    const move = (at) => at === 0 || sparkline2[at - 1] === null ? "M" : "L";
+    return sparkline2.map((value, at) => {
       if (value === null) return "";
       const y = height * (1 - Math.log(value / low) / span);
-      const alone = move(at) === "M" && (course2[at + 1] ?? null) === null ? "h0.01" : "";
+      const alone = move(at) === "M" && (sparkline2[at + 1] ?? null) === null ? "h0.01" : "";
       return `${move(at)}${(at * step).toFixed(1)} ${y.toFixed(1)}${alone}`;
     }).join("");
   }
@@ -5390,13 +5390,13 @@
     }
   });
   var stateOf = (run) => run.live ? `live, ${run.phase || "starting"}` : run.file ? "from a file" : "finished";
-  var COURSE = "latency_course_ns";
+  var SPARKLINE = "latency_sparkline_ns";
   var COLUMNS = [
     { key: "run", title: "run", numeric: false, value: (run) => run.run_id, text: (run) => run.run_id },
     numeric("latency_ns.p50", "p50", (ns) => latency(ns / 1e3)),
     numeric("latency_ns.p99", "p99", (ns) => latency(ns / 1e3)),
     {
-      key: COURSE,
+      key: SPARKLINE,
       title: "latency over the run",
       numeric: false,
       value: highestOf,
@@ -5454,8 +5454,8 @@
 
   // src/pages/runs.js
   var NEWEST = { key: "", down: false };
-  var COURSE_WIDTH = 120;
-  var COURSE_HEIGHT = 20;
+  var SPARKLINE_WIDTH = 120;
+  var SPARKLINE_HEIGHT = 20;
   var RunsPage = class {
     title = "Runs";
     #order = NEWEST;
@@ -5540,14 +5540,14 @@
       this.#shown = drawn;
       this.body.replaceChildren(...runs.map((run) => this.#row(run, scale)));
     }
-    /** @param {RunHead} run @param {Scale | null} scale of the courses of all runs */
+    /** @param {RunHead} run @param {Scale | null} scale of the sparklines of all runs */
     #row(run, scale) {
       const { feed, href } = this.app;
       const { run_id: id } = run;
       const check = h("input", { type: "checkbox", "aria-label": `Select ${id}`, checked: this.#selected.has(id) });
       check.addEventListener("change", () => this.#select(id, check.checked));
       const cells = COLUMNS.slice(1).map((column) => {
-        const drawn = column.key === COURSE && scale !== null ? course(run, scale, column.text(run)) : null;
+        const drawn = column.key === SPARKLINE && scale !== null ? sparkline(run, scale, column.text(run)) : null;
         const cell = h(column.numeric ? "td.number" : "td", {}, drawn ?? column.text(run));
         if (column.key === "verdict") cell.dataset.verdict = run.verdict;
         return cell;
@@ -5618,14 +5618,14 @@
     const [low, high] = [scale.low, scale.high].map((ns) => latency(ns / 1e3));
     return ` Latency over the run is the highest of each sixtieth of it, in all runs on one scale: ${low} to ${high}.`;
   }
-  function course(run, scale, text) {
+  function sparkline(run, scale, text) {
     if (scaleOf([run]) === null) return null;
-    const box = `-2 -2 ${COURSE_WIDTH + 4} ${COURSE_HEIGHT + 4}`;
+    const box = `-2 -2 ${SPARKLINE_WIDTH + 4} ${SPARKLINE_HEIGHT + 4}`;
     return svg(
-      "svg.course",
-      { viewBox: box, width: COURSE_WIDTH + 4, height: COURSE_HEIGHT + 4, role: "img", "aria-label": text },
+      "svg.sparkline",
+      { viewBox: box, width: SPARKLINE_WIDTH + 4, height: SPARKLINE_HEIGHT + 4, role: "img", "aria-label": text },
       svg("title", {}, text),
-      svg("path", { d: coursePath(courseOf(run), scale, COURSE_WIDTH, COURSE_HEIGHT) })
+      svg("path", { d: sparklinePath(sparklineOf(run), scale, SPARKLINE_WIDTH, SPARKLINE_HEIGHT) })
     );
   }
 

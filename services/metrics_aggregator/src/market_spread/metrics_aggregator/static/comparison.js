@@ -67,7 +67,7 @@
     if ("contrasts" in document2) return document2.contrasts.flatMap(shiftChart);
     if ("rates" in document2) return rateChart(document2);
     if (!("workloads" in document2)) return [];
-    return document2.workloads.flatMap(({ workload, figures: figures2 }) => figures2.map((course) => courseChart(workload, course)));
+    return document2.workloads.flatMap(({ workload, figures: figures2 }) => figures2.map((trend) => trendChart(workload, trend)));
   }
   function shiftChart({ first, other, figures: figures2 }) {
     const series = Object.entries(SERIES).map(([path, title], at) => ({
@@ -146,7 +146,7 @@
       }
     ];
   }
-  function courseChart(workload, { title, divisor, values, changes }) {
+  function trendChart(workload, { title, divisor, values, changes }) {
     const runs = Object.keys(values);
     const points = runs.map((name, x) => {
       const y = values[name] / divisor;

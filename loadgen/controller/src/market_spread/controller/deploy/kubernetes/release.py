@@ -50,7 +50,7 @@ class Release(Environment):
         self._forwards: list[Forward] = []
         self._lives: dict[str, tuple[str, int]] = {}
         self._drivers: dict[int, Pod] = {}
-        self._looked_ns = 0
+        self._listed_ns = 0
         self._seen: dict[str, Pod] = {}
         self.job_restarts = 0
 
@@ -83,9 +83,9 @@ class Release(Environment):
 
     def check_alive(self) -> None:
         """RunVoidError if a pod other than the job's was started again; the job may, some times."""
-        if self._clock.monotonic_ns() - self._looked_ns < _POLL_NS:
+        if self._clock.monotonic_ns() - self._listed_ns < _POLL_NS:
             return
-        self._looked_ns = self._clock.monotonic_ns()
+        self._listed_ns = self._clock.monotonic_ns()
         try:
             drivers = self._pods("job")
             watched = [pod for component in _WATCHED for pod in self._pods(component)]

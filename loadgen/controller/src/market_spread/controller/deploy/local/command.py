@@ -121,7 +121,7 @@ class ProcessStatus:
 
 
 class BackgroundStack:
-    """The processes that a folder remembers as up."""
+    """The processes that are registered in a folder as up."""
 
     def __init__(self, folder: Path, *, clock: Clock) -> None:
         """The folder need not exist."""
@@ -147,7 +147,7 @@ class BackgroundStack:
             others = _children()
             started: list[Process] = []
 
-            def remember(name: str, pid: int) -> None:
+            def register(name: str, pid: int) -> None:
                 """At once, so that what `up` leaves behind when it is killed can be ended by `down`."""
                 if process := Process.running_now(name, pid):
                     started.append(process)
@@ -155,7 +155,7 @@ class BackgroundStack:
 
             stack = LocalStack(
                 folder=folder, java=java, jars=JarCache(), workload=workload, clock=self._clock,
-                broker_port=broker_port, monitored=monitored, on_started=remember, outlives_parent=True,
+                broker_port=broker_port, monitored=monitored, on_started=register, outlives_parent=True,
             )  # fmt: skip
             try:
                 addresses = stack.start()
@@ -177,36 +177,36 @@ class BackgroundStack:
         if not self._folder.exists():
             return []
         with self._alone():
-            if (remembered := RegisteredStack.read(self._path)) is None:
+            if (registered := RegisteredStack.read(self._path)) is None:
                 return []
-            running = remembered.running
+            running = registered.running
             end_all((process for process in running if process.name != "broker"), clock=self._clock, within_s=10)
             end_all((process for process in running if process.name == "broker"), clock=self._clock, within_s=15)
-            self._forget(remembered)
+            self._forget(registered)
             return running
 
     def statuses(self) -> list[ProcessStatus]:
         """How each process is that was brought up, the broker first; empty if none was."""
-        if (remembered := RegisteredStack.read(self._path)) is None:
+        if (registered := RegisteredStack.read(self._path)) is None:
             return []
         places = {name: place for place, name in enumerate(_ORDER)}
-        processes = sorted(remembered.processes, key=lambda it: (places.get(_service_of(it)[0], len(places)), it.name))
-        addresses = remembered.addresses
+        processes = sorted(registered.processes, key=lambda it: (places.get(_service_of(it)[0], len(places)), it.name))
+        addresses = registered.addresses
         if addresses is None:
             return [ProcessStatus(process, "", process.running, detail=_UNFINISHED) for process in processes]
         with closing(Clients(addresses)) as clients:
             return [_status(process, addresses, clients) for process in processes]
 
     def _require_down(self) -> None:
-        if (remembered := RegisteredStack.read(self._path)) is None:
+        if (registered := RegisteredStack.read(self._path)) is None:
             return
-        if running := remembered.running:
+        if running := registered.running:
             names = ", ".join(f"{process.title} {process.pid}" for process in running)
             raise UsageError(f"the processes are up already ({names}); end them with: market-spread down")
-        self._forget(remembered)
+        self._forget(registered)
 
-    def _forget(self, remembered: RegisteredStack) -> None:
-        remove_working_files(remembered.folder)
+    def _forget(self, registered: RegisteredStack) -> None:
+        remove_working_files(registered.folder)
         self._path.unlink(missing_ok=True)
 
     @contextmanager

@@ -170,20 +170,12 @@ class MemoryRun:
         manager = self._spark._jsparkSession.streams()
         none = jvm.scala.Option.empty()
         query = manager.startQuery(
-            none,
-            none,
-            jvm.scala.Option.apply(folder),
-            output._jdf,
-            spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap()),
-            self._sink,
-            getattr(modes, self._mode.output_mode.capitalize())(),
-            False,
-            True,
+            none, none, jvm.scala.Option.apply(folder), output._jdf,
+            spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap()), self._sink,
+            getattr(modes, self._mode.output_mode.capitalize())(), False, True,
             getattr(triggers, self._mode.trigger[0].upper() + self._mode.trigger[1:])(duration(_BATCH_S)),
-            getattr(manager, "startQuery$default$11")(),
-            none,
-            none,
-        )
+            getattr(manager, "startQuery$default$11")(), none, none,
+        )  # fmt: skip
         return StreamingQuery(query)
 
     def _stop(self) -> None:

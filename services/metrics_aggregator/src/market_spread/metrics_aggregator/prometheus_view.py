@@ -101,20 +101,14 @@ OWN_METRICS = (*_ALONE, *(metric for metric, _ in LIMITS.values()))
 _COUNTED = (PUSHES, DUPLICATES, MISSING, DROPPED, NEGATIVE, OVERFLOW)
 # Each of the aggregator itself, and where it is read.
 _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
-    PUSH: lambda store: store.own.push,
-    MERGE: lambda store: store.own.merge,
-    LAG: lambda store: store.own.lag_newest_ns / 1e9,
-    MEMORY: lambda store: psutil.Process().memory_info().rss,
-    CLIENTS: lambda store: store.own.clients,
-    HISTORY: lambda store: store.history_bytes,
+    PUSH: lambda store: store.own.push, MERGE: lambda store: store.own.merge,
+    LAG: lambda store: store.own.lag_newest_ns / 1e9, MEMORY: lambda store: psutil.Process().memory_info().rss,
+    CLIENTS: lambda store: store.own.clients, HISTORY: lambda store: store.history_bytes,
     HISTORY_LIMIT: lambda store: store.history_bytes_max,
-    HISTORY_DROPPED: lambda store: sum(run.held.dropped for run in store.runs()),
-    SERIES: len,
-    EVICTED: lambda store: store.evicted,
-    REFUSED: lambda store: store.refused,
-    UNWRITTEN: lambda store: store.own.push_failures,
-    UNREADABLE: lambda store: store.unreadable,
-}
+    HISTORY_DROPPED: lambda store: sum(run.held.dropped for run in store.runs()), SERIES: len,
+    EVICTED: lambda store: store.evicted, REFUSED: lambda store: store.refused,
+    UNWRITTEN: lambda store: store.own.push_failures, UNREADABLE: lambda store: store.unreadable,
+}  # fmt: skip
 
 
 def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:

@@ -49,17 +49,9 @@ class Receiving:
     """
 
     def __init__(
-        self,
-        request: StartReceivingRequest,
-        *,
-        partitions: Mapping[str, int],
-        consumer: Consumer,
-        ledger: Ledger,
-        recovered: Recovered,
-        recorder: Recorder,
-        clock: Clock,
-        matcher: Matcher | None = None,
-    ) -> None:
+        self, request: StartReceivingRequest, *, partitions: Mapping[str, int], consumer: Consumer, ledger: Ledger,
+        recovered: Recovered, recorder: Recorder, clock: Clock, matcher: Matcher | None = None,
+    ) -> None:  # fmt: skip
         """`partitions`: how many each topic has. What was recovered is counted here, but not in the metrics again.
 
         matcher: if outputs come in place of alerts; then the topic of malformed messages may be empty.

@@ -94,15 +94,9 @@ class ReceiverService(ReceiverServicer):
         try:
             self._recorder.run_id = request.run_id
             receiving = Receiving(
-                request,
-                partitions=partitions,
-                consumer=self._broker.consumer(),
-                ledger=ledger,
-                recovered=recovered,
-                recorder=self._recorder,
-                clock=self._clock,
-                matcher=matcher,
-            )
+                request, partitions=partitions, consumer=self._broker.consumer(), ledger=ledger, recovered=recovered,
+                recorder=self._recorder, clock=self._clock, matcher=matcher,
+            )  # fmt: skip
         except BaseException:
             ledger.close()
             raise

@@ -36,16 +36,9 @@ class Publisher:
     """
 
     def __init__(
-        self,
-        load: AnyLoad,
-        plan: FramePlan,
-        *,
-        producer: Producer,
-        recorder: Recorder,
-        clock: Clock,
-        unacknowledged_bytes_max: int,
-        late_ns: int = LATE_NS_DEFAULT,
-    ) -> None:
+        self, load: AnyLoad, plan: FramePlan, *, producer: Producer, recorder: Recorder, clock: Clock,
+        unacknowledged_bytes_max: int, late_ns: int = LATE_NS_DEFAULT,
+    ) -> None:  # fmt: skip
         self._load = load
         self._nbbo_topic = plan.nbbo_topic
         self._producer = producer

@@ -141,16 +141,11 @@ def open_session(
     # And a heap of its full size from the start: growing it took pauses of 20 to 60 ms.
     java_options = f"'-Djava.io.tmpdir={folder}' -Xms{memory} {more.pop('spark.driver.extraJavaOptions', '')}".strip()
     settings: dict[str, Any] = {
-        **mode.session_settings,
-        "spark.sql.shuffle.partitions": str(state_partitions),
-        "spark.driver.memory": memory,
-        "spark.local.dir": folder,
-        "spark.sql.warehouse.dir": f"{folder}/warehouse",
-        "spark.python.unix.domain.socket.dir": _socket_folder(folder),
-        "spark.driver.extraJavaOptions": java_options,
-        **(LOOPBACK if master.startswith("local") else {}),
-        **more,
-    }
+        **mode.session_settings, "spark.sql.shuffle.partitions": str(state_partitions), "spark.driver.memory": memory,
+        "spark.local.dir": folder, "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.python.unix.domain.socket.dir": _socket_folder(folder), "spark.driver.extraJavaOptions": java_options,
+        **(LOOPBACK if master.startswith("local") else {}), **more,
+    }  # fmt: skip
     asked = {name: value for name, value in settings.items() if value}
     with environment_of_spark(folder):
         return SparkSession.builder.master(master).appName("market-spread").config(map=asked).getOrCreate()
@@ -166,14 +161,9 @@ def _socket_folder(folder: str) -> str:
 
 
 def query_of(
-    spark: SparkSession,
-    pipeline: Pipeline,
-    mode: Mode,
-    *,
-    client: Mapping[str, str],
-    topics: Mapping[str, str],
+    spark: SparkSession, pipeline: Pipeline, mode: Mode, *, client: Mapping[str, str], topics: Mapping[str, str],
     checkpoint: str,
-) -> DataStreamWriter:
+) -> DataStreamWriter:  # fmt: skip
     """The pipeline on Kafka, to be started with a trigger, as often as wanted. The checkpoint is not looked at before.
 
     The session must have the mode's settings and `spark.sql.shuffle.partitions`, which a checkpoint is bound to.

@@ -77,14 +77,9 @@ def stalls_of(plan: RunPlan, observed: Observed) -> tuple[Stall, ...]:
 
 
 def find_stalls(
-    alerts: Alerts,
-    boundaries: Sequence[Boundary],
-    *,
-    parts: Sequence[Groups] = (),
-    again_us: Int64s = _NEVER,
-    longer_than_us: int,
-    rig: Observed | None = None,
-) -> tuple[Stall, ...]:
+    alerts: Alerts, boundaries: Sequence[Boundary], *, parts: Sequence[Groups] = (), again_us: Int64s = _NEVER,
+    longer_than_us: int, rig: Observed | None = None,
+) -> tuple[Stall, ...]:  # fmt: skip
     """The stalls of first alerts that are longer than the given time, in order; then those of one part alone.
 
     A gap between two receipts counts from the moment at which an order that came after it was due: a pause of the load

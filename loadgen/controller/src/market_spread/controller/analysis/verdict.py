@@ -59,16 +59,9 @@ def judged_from_unix_ns(plan: RunPlan, observed: Observed) -> int:
 
 
 def result_of(
-    plan: RunPlan,
-    observed: Observed,
-    run_id: str,
-    *,
-    seen: Seen | None = None,
-    manifest_sha256: str | None = None,
-    steps: Sequence[Mapping[str, object]] = (),
-    resumed: int = 0,
-    self_test: Mapping[str, object] | None = None,
-) -> Result:
+    plan: RunPlan, observed: Observed, run_id: str, *, seen: Seen | None = None, manifest_sha256: str | None = None,
+    steps: Sequence[Mapping[str, object]] = (), resumed: int = 0, self_test: Mapping[str, object] | None = None,
+) -> Result:  # fmt: skip
     """The result of a run, as far as it came. seen: what was captured of it; self_test: of its machine's rig."""
     workload, sent, judgement = plan.workload, observed.sent, observed.judgement
     settle_us = judged_from_unix_ns(plan, observed) // 1000

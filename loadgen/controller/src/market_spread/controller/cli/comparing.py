@@ -81,14 +81,9 @@ def _show_and_exit(comparison: "Comparison", put: Put, junit: Path | None) -> No
 @options.junit_option
 @options.runs_folder_option("Folder to look up run ids in.")
 def compare(
-    groups: tuple[str, ...],
-    figures: tuple["Figure", ...],
-    skip_void: bool,
-    force: bool,
-    put: Put,
-    junit: Path | None,
+    groups: tuple[str, ...], figures: tuple["Figure", ...], skip_void: bool, force: bool, put: Put, junit: Path | None,
     runs_folder: Path,
-) -> None:
+) -> None:  # fmt: skip
     """Compare groups of runs: which are better or worse?
 
     Each of GROUPS is a folder of runs, a quoted pattern of run folders, or run ids separated by commas; NAME= in front
@@ -128,15 +123,9 @@ def compare(
 @_page_options
 @options.junit_option
 def ab(
-    words: tuple[str, ...],
-    checkouts: tuple[Path, ...],
-    repeats: int,
-    runs_folder: Path | None,
-    seed: int | None,
-    figures: tuple["Figure", ...],
-    put: Put,
-    junit: Path | None,
-) -> None:
+    words: tuple[str, ...], checkouts: tuple[Path, ...], repeats: int, runs_folder: Path | None, seed: int | None,
+    figures: tuple["Figure", ...], put: Put, junit: Path | None,
+) -> None:  # fmt: skip
     """Run two workloads or working trees in turn; compare them.
 
     Runs come in pairs of A and B, in random order within the pair, and are compared in pairs. Options
@@ -261,20 +250,9 @@ def history(
 )
 @_page_options
 def sweep(
-    workload: Path,
-    run_options: tuple[str, ...],
-    slo: tuple[str, ...],
-    start: int | None,
-    low: int,
-    high: int,
-    precision: str,
-    repeats: int,
-    drift: str,
-    curve: bool,
-    runs_max: int,
-    runs_folder: Path | None,
-    put: Put,
-) -> None:
+    workload: Path, run_options: tuple[str, ...], slo: tuple[str, ...], start: int | None, low: int, high: int,
+    precision: str, repeats: int, drift: str, curve: bool, runs_max: int, runs_folder: Path | None, put: Put,
+) -> None:  # fmt: skip
     """Find the highest rate that a WORKLOAD's job holds.
 
     The answer has an interval. A run holds its rate if it meets every objective, loses nothing and its backlog does not

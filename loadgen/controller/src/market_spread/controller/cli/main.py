@@ -126,22 +126,10 @@ def setup(as_json: bool) -> None:
 @_runs_folder
 @_as_json
 def run(
-    workload: Path | None,
-    keep_input: bool,
-    keep: bool,
-    resume: str | None,
-    monitored: bool,
-    target: str,
-    release: str,
-    namespace: str,
-    context: str | None,
-    in_cluster: bool,
-    yes_load: tuple[str, ...],
-    junit: Path | None,
-    runs_folder: Path,
-    as_json: bool,
-    **changes: Any,
-) -> None:
+    workload: Path | None, keep_input: bool, keep: bool, resume: str | None, monitored: bool, target: str, release: str,
+    namespace: str, context: str | None, in_cluster: bool, yes_load: tuple[str, ...], junit: Path | None,
+    runs_folder: Path, as_json: bool, **changes: Any,
+) -> None:  # fmt: skip
     """Run a WORKLOAD, and judge every alert.
 
     Of a system of yours every output is judged. Starts everything it needs and stops it afterwards. The run document
@@ -185,14 +173,9 @@ def run(
             raise UsageError("--monitored is for processes of one machine; in a cluster install the chart monitoring")
         environment_of = release_of(plan, release=release, namespace=namespace, context=context, in_cluster=in_cluster)
     result = carry_out(
-        plan,
-        runs_folder=runs_folder,
-        as_json=as_json,
-        keep_input=keep_input,
-        keep=keep,
-        monitored=monitored,
+        plan, runs_folder=runs_folder, as_json=as_json, keep_input=keep_input, keep=keep, monitored=monitored,
         environment_of=environment_of,
-    )
+    )  # fmt: skip
     end(result)
 
 

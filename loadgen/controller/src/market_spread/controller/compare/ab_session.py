@@ -50,15 +50,9 @@ class TakingTurns:
 
     @staticmethod
     def open(
-        folder: Path,
-        workloads: Sequence[Path],
-        *,
-        pairs: int,
-        seed: int,
-        clock: Clock,
-        options: Sequence[str] = (),
+        folder: Path, workloads: Sequence[Path], *, pairs: int, seed: int, clock: Clock, options: Sequence[str] = (),
         trees: Sequence[str] = (),
-    ) -> "TakingTurns":
+    ) -> "TakingTurns":  # fmt: skip
         """The folder, new or to be gone on with. UsageError if it was begun with other workloads, options or trees.
 
         pairs may be another number than before. seed: of a new folder; one that was begun keeps its own. trees: the

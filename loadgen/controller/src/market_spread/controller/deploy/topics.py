@@ -22,15 +22,9 @@ def topic_partitions(partitions: int, decisions: str, topics: Topics = TOPICS) -
 
 
 def ensure_topics(
-    broker: KafkaBroker,
-    *,
-    partitions: int,
-    decisions: str,
-    replicas: int,
-    clock: Clock,
-    say: Callable[[str], None],
+    broker: KafkaBroker, *, partitions: int, decisions: str, replicas: int, clock: Clock, say: Callable[[str], None],
     prefix: str = "",
-) -> list[tuple[str, int, bool]]:
+) -> list[tuple[str, int, bool]]:  # fmt: skip
     """Make those of the topics that are not there, each with the prefix.
 
     Returns of each its name, its partitions and whether it was made. say: told if the broker is waited for.

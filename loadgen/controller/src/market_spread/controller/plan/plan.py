@@ -168,17 +168,11 @@ def plan_of_workload(workload: Workload) -> RunPlan:
 
     def load(phase: Phase, profile: AnyProfile) -> PlannedLoad:
         parameters = MarketParameters(
-            seed=workload.seed,
-            buckets=workload.market.partitions,
-            profile=profile,
-            phase=phase,
-            symbols=workload.market.symbols,
-            rejected_share=workload.market.rejected_orders,
-            order_share=workload.market.order_share,
-            probes_per_s=workload.market.probes_per_s,
-            changing_symbols=workload.market.changing_symbols,
-            state_partitions=workload.state_partitions,
-        )
+            seed=workload.seed, buckets=workload.market.partitions, profile=profile, phase=phase,
+            symbols=workload.market.symbols, rejected_share=workload.market.rejected_orders,
+            order_share=workload.market.order_share, probes_per_s=workload.market.probes_per_s,
+            changing_symbols=workload.market.changing_symbols, state_partitions=workload.state_partitions,
+        )  # fmt: skip
         return PlannedLoad("market", MARKET.to_mapping(parameters))
 
     symbols = universe_of(workload)

@@ -86,15 +86,9 @@ def look_at(
     shutil.rmtree(folder.path, ignore_errors=True)
     folder.path.mkdir(parents=True)
     result = launch(
-        plan,
-        environment_of=processes_of(plan, kind=kind),
-        runs_folder=folder.path.parent,
-        clock=SystemClock(),
-        console=console,
-        interrupted=threading.Event(),
-        resumed=folder,
-        print_result=lambda table: None,
-    )
+        plan, environment_of=processes_of(plan, kind=kind), runs_folder=folder.path.parent, clock=SystemClock(),
+        console=console, interrupted=threading.Event(), resumed=folder, print_result=lambda table: None,
+    )  # fmt: skip
     observed, seen = observation.read(folder), folder.processes / WITNESSED
     test = RateTest(rate_per_s=rate_per_s, verdict=result.verdict)
     if observed.alerts is not None and seen.exists():

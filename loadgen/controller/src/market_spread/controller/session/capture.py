@@ -159,15 +159,10 @@ def finish(folder: RunFolder, plan: RunPlan, observed: Observed, *, state: State
     seen = Seen(series, components, cores, from_s, to_s, *pushes, pauses)
     manifest = report.manifest_of(folder)
     result = result_of(
-        plan,
-        observed,
-        folder.run_id,
-        seen=seen,
-        manifest_sha256=manifest.sha256 if manifest else None,
-        steps=[*map(dict, state.steps)],
-        resumed=state.resumed,
+        plan, observed, folder.run_id, seen=seen, manifest_sha256=manifest.sha256 if manifest else None,
+        steps=[*map(dict, state.steps)], resumed=state.resumed,
         self_test=beside(folder.path.parent, manifest.sections, plan.offered_rate_per_s) if manifest else None,
-    )
+    )  # fmt: skip
     result.write(folder.path)
     write_whole(folder.document, report.markdown(folder, plan, result))
     folder.samples.unlink(missing_ok=True)

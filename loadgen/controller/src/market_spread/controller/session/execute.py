@@ -46,16 +46,10 @@ _BYTES_PER_MESSAGE = 200
 
 
 def carry_out(
-    plan: RunPlan,
-    *,
-    runs_folder: Path,
-    as_json: bool,
-    keep_input: bool = False,
-    keep: bool = False,
-    monitored: bool = False,
-    resumed: RunFolder | None = None,
+    plan: RunPlan, *, runs_folder: Path, as_json: bool, keep_input: bool = False, keep: bool = False,
+    monitored: bool = False, resumed: RunFolder | None = None,
     environment_of: Callable[[str, Path], Environment] | None = None,
-) -> Result:
+) -> Result:  # fmt: skip
     """Carry out the plan and show its result; RunVoidError if the machine refuses something on the way.
 
     keep: go on serving the metrics page at the end, until Ctrl-C; monitored: Prometheus can read all processes;
@@ -74,18 +68,11 @@ def carry_out(
         environment_of = environment_of or processes_of(plan, monitored=monitored)
         call_on_signals(interrupt)
         result = launch(
-            plan,
-            environment_of=environment_of,
-            runs_folder=runs_folder,
-            clock=SystemClock(),
-            console=console,
-            interrupted=interrupted,
-            on_load=loaded.set,
-            keep_input=keep_input,
-            keep=(lambda: stop_event_on_signals().wait()) if keep else None,
-            resumed=resumed,
+            plan, environment_of=environment_of, runs_folder=runs_folder, clock=SystemClock(), console=console,
+            interrupted=interrupted, on_load=loaded.set, keep_input=keep_input,
+            keep=(lambda: stop_event_on_signals().wait()) if keep else None, resumed=resumed,
             print_result=None if as_json else print_result,
-        )
+        )  # fmt: skip
     except OSError as error:
         raise RunVoidError(f"the run broke off: {sentence_of(error)}") from error
     if as_json:
@@ -135,33 +122,19 @@ def processes_of(
         require_room(folder, plan)
         usual: Callable[..., Environment] = SystemStack if isinstance(plan.workload, SystemWorkload) else LocalStack
         return (kind or usual)(
-            folder=folder / "processes",
-            java=java,
-            jars=JarCache(),
-            workload=plan.workload,
-            clock=SystemClock(),
-            run_id=run_id,
-            runs_folder=folder.parent,
-            monitored=monitored,
-        )
+            folder=folder / "processes", java=java, jars=JarCache(), workload=plan.workload, clock=SystemClock(),
+            run_id=run_id, runs_folder=folder.parent, monitored=monitored,
+        )  # fmt: skip
 
     return environment
 
 
 def launch(
-    plan: RunPlan,
-    *,
-    environment_of: Callable[[str, Path], Environment],
-    runs_folder: Path,
-    clock: Clock,
-    console: Console,
-    interrupted: threading.Event,
-    keep_input: bool = False,
-    keep: Callable[[], object] | None = None,
-    resumed: RunFolder | None = None,
-    on_load: Callable[[], object] = lambda: None,
+    plan: RunPlan, *, environment_of: Callable[[str, Path], Environment], runs_folder: Path, clock: Clock,
+    console: Console, interrupted: threading.Event, keep_input: bool = False, keep: Callable[[], object] | None = None,
+    resumed: RunFolder | None = None, on_load: Callable[[], object] = lambda: None,
     print_result: Callable[[RenderableType], object] | None = None,
-) -> Result:
+) -> Result:  # fmt: skip
     """Carry the plan out in an environment, which is ended whatever happens; writes and shows the run document.
 
     environment_of: makes the environment, from the run's id and its folder, but starts nothing.

@@ -54,14 +54,9 @@ def inputs_of(arguments: Sequence[str]) -> dict[str, Path]:
 
 
 def run_pipeline(
-    application: str,
-    *,
-    mode: str,
-    inputs: Mapping[str, Path],
-    show: Callable[[str, bytes], None],
-    say: Callable[[str], None],
-    warn: Callable[[str], None],
-) -> dict[str, int]:
+    application: str, *, mode: str, inputs: Mapping[str, Path], show: Callable[[str, bytes], None],
+    say: Callable[[str], None], warn: Callable[[str], None],
+) -> dict[str, int]:  # fmt: skip
     """Run a pipeline on files, each line a message of a source, until all is committed; everything is ended then.
 
     Returns how many records each sink, and `invalid`, got. show: told the sink (or `invalid`) and the value of each

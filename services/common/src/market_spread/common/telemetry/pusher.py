@@ -236,16 +236,9 @@ class Pusher:
     """
 
     def __init__(
-        self,
-        recorder: Recorder,
-        address: str,
-        *,
-        clock: Clock,
-        interval_s: float = 1.0,
-        pending_max: int = 600,
-        open_stream: Callable[[], PushStream] | None = None,
-        identity: Identity = OPEN,
-    ) -> None:
+        self, recorder: Recorder, address: str, *, clock: Clock, interval_s: float = 1.0, pending_max: int = 600,
+        open_stream: Callable[[], PushStream] | None = None, identity: Identity = OPEN,
+    ) -> None:  # fmt: skip
         """`open_stream` opens a stream without waiting for the aggregator; by default by gRPC to the address."""
         self._recorder = recorder
         self._clock = clock

@@ -36,14 +36,9 @@ POINTS_MAX = 3_000
 
 
 def web_app(
-    store: Store,
-    clock: Clock,
-    *,
-    feeds: Feeds | None = None,
-    archive: Archive | None = None,
-    hosts: Hosts | None = None,
-    ping_s: float = PING_S,
-) -> ASGIApp:
+    store: Store, clock: Clock, *, feeds: Feeds | None = None, archive: Archive | None = None,
+    hosts: Hosts | None = None, ping_s: float = PING_S,
+) -> ASGIApp:  # fmt: skip
     """The application. It reads the store in the loop that the store belongs to.
 
     feeds: what event streams are fed from, ticked by who passes them in; archive: finished runs; hosts: those that

@@ -34,7 +34,18 @@ from market_spread.streaming.modes.rows import (
     with_values,
 )
 from market_spread.streaming.modes.support import why_by_row
-from market_spread.streaming.operators import stateful
+from market_spread.streaming.operators.stateful import (
+    AsOfJoin,
+    CountWindow,
+    Deduplicate,
+    IntervalJoin,
+    RangeWindow,
+    RunningTotal,
+    SessionWindow,
+    StatefulMap,
+    StatefulStep,
+    TimeWindow,
+)
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, MapBatches, Row
 from market_spread.streaming.pipeline import Pipeline, Stream
 
@@ -63,13 +74,13 @@ def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topic
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
     stream, branches = pipeline.stream, partial(branch_rows, pipeline, records, _apply_step)
     match stream.state:
-        case stateful.AsOfJoin() as state if why_by_row(pipeline) is None:
+        case AsOfJoin() as state if why_by_row(pipeline) is None:
             return join_frames(pipeline, state, records)
-        case stateful.TimeWindow() | stateful.Deduplicate() | stateful.IntervalJoin() as state:
+        case TimeWindow() | Deduplicate() | IntervalJoin() as state:
             # Malformed rows bypass what drops late rows: they have no time.
             malformed = union_all(branches(is_counted=False)).where(~is_good())
             return union_all([_by_time(stream, state, branches()), malformed.select(*METADATA_TYPES)])
-        case stateful.AsOfJoin() | stateful.RunningTotal() | stateful.StatefulMap() | stateful.CountWindow() as state:
+        case AsOfJoin() | RunningTotal() | StatefulMap() | CountWindow() as state:
             return _keyed(pipeline, state, branches())
         case None:
             return union_all(branches())
@@ -139,21 +150,19 @@ def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def _by_time(
-    stream: Stream,
-    state: stateful.RangeWindow | stateful.SessionWindow | stateful.Deduplicate | stateful.IntervalJoin,
-    branches: Sequence[DataFrame],
+    stream: Stream, state: RangeWindow | SessionWindow | Deduplicate | IntervalJoin, branches: Sequence[DataFrame]
 ) -> DataFrame:
     """What becomes of the good rows. What is late is seen over all sources together, in a join by each."""
     times = [str(schema.time) for schema in stream.schemas.values()]
-    if isinstance(state, stateful.IntervalJoin):
+    if isinstance(state, IntervalJoin):
         return _joined(stream, state, [_timed(rows, [time], state) for rows, time in zip(branches, times, strict=True)])
     rows = _timed(union_all(branches), times, state)
     match state:
-        case stateful.Deduplicate():
+        case Deduplicate():
             return rows.dropDuplicates([*stream.keys, "_time"])
-        case stateful.RangeWindow():
+        case RangeWindow():
             window = F.window("_time", duration(state.size_s), duration(state.slide_s or state.size_s))
-        case stateful.SessionWindow():
+        case SessionWindow():
             window = F.session_window("_time", duration(state.gap_s))
         case never:
             assert_never(never)
@@ -169,14 +178,12 @@ def _by_time(
     )
 
 
-def _timed(
-    rows: DataFrame, times: Iterable[str], state: stateful.TimeWindow | stateful.Deduplicate | stateful.IntervalJoin
-) -> DataFrame:
+def _timed(rows: DataFrame, times: Iterable[str], state: TimeWindow | Deduplicate | IntervalJoin) -> DataFrame:
     time = F.timestamp_micros(F.coalesce(*times).cast("bigint"))
     return rows.where(is_good()).withColumn("_time", time).withWatermark("_time", duration(state.late_s))
 
 
-def _joined(stream: Stream, state: stateful.IntervalJoin, branches: Sequence[DataFrame]) -> DataFrame:
+def _joined(stream: Stream, state: IntervalJoin, branches: Sequence[DataFrame]) -> DataFrame:
     is_of = [branch.source.name == state.of for branch in stream.branches]
     rows, others = branches[is_of.index(False)], branches[is_of.index(True)]
     of = others.select(
@@ -193,9 +200,7 @@ def _joined(stream: Stream, state: stateful.IntervalJoin, branches: Sequence[Dat
 
 
 def _keyed(
-    pipeline: Pipeline,
-    state: stateful.AsOfJoin | stateful.RunningTotal | stateful.StatefulMap | stateful.CountWindow,
-    branches: Sequence[DataFrame],
+    pipeline: Pipeline, state: AsOfJoin | RunningTotal | StatefulMap | CountWindow, branches: Sequence[DataFrame]
 ) -> DataFrame:
     keys, schemas = pipeline.stream.keys, pipeline.stream.schemas
     has_times = all(schema.time for schema in schemas.values())
@@ -206,19 +211,19 @@ def _keyed(
     sequence = next((schema.sequence for schema in schemas.values() if schema.sequence), None)
     fields = {name: kind for name, kind in types.items() if name not in (*METADATA_TYPES, "_time")}
     match state:
-        case stateful.AsOfJoin():
+        case AsOfJoin():
             added = dict.fromkeys(state.added, "bigint")
             gives, taken = {**fields, **added, _NULLS: "string", "_time": "bigint"}, (*fields, _NULLS, "_time")
             update = partial(_join_latest, state, str(sequence))
             work = KeyedWork(keys, taken, gives, {**added, _HIGHEST: "bigint"}, update, None, keeps_rows=True)
-        case stateful.RunningTotal():
+        case RunningTotal():
             gives, taken = {**fields, _NULLS: "string", state.into: "bigint"}, (*fields, _NULLS)
             update = partial(_add_up, state)
             work = KeyedWork(keys, taken, gives, {"total": "bigint"}, update, sequence, keeps_rows=True)
-        case stateful.CountWindow():
+        case CountWindow():
             gives, waiting = {**keyed_by, **state.gives}, {name: f"array<{types[name]}>" for name in state.takes}
             work = KeyedWork(keys, state.takes, gives, waiting, partial(_fill_windows, state), sequence)
-        case stateful.StatefulMap():
+        case StatefulMap():
             forgets = state if state.forget_after_s else None
             gives = {**keyed_by, **state.gives}
             work = KeyedWork(keys, state.takes, gives, state.state, state.update, sequence, forgets=forgets)
@@ -237,20 +242,20 @@ def _keyed(
         outputMode="append",
         timeoutConf=GroupStateTimeout.EventTimeTimeout if work.forgets else GroupStateTimeout.NoTimeout,
     )
-    if not isinstance(state, stateful.AsOfJoin | stateful.RunningTotal):
+    if not isinstance(state, AsOfJoin | RunningTotal):
         return after
     present = {name: F.substring(_NULLS, i, 1) == "0" for i, name in enumerate(nullable, 1) if name not in state.adds}
     restored = after.withColumns({name: F.when(there, F.col(name)) for name, there in present.items()}).drop(_NULLS)
-    if isinstance(state, stateful.RunningTotal):
+    if isinstance(state, RunningTotal):
         return refused(restored, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
     emitted = state.emit(Row({name: F.col(name) for name in restored.columns})) if state.emit else F.lit(True)
     return restored.where(~is_good() | (~_is_of(F.col("_time")) & emitted)).drop("_time")
 
 
-def _order(state: stateful.StatefulStep, source: str, time: str | None) -> Column:
+def _order(state: StatefulStep, source: str, time: str | None) -> Column:
     """By what rows take effect: their time; in a join twice that, of which even numbers are the rows that it keeps."""
     order = F.col(time).cast("bigint") if time else F.lit(0).cast("bigint")
-    return order * 2 + (0 if state.of == source else 1) if isinstance(state, stateful.AsOfJoin) else order
+    return order * 2 + (0 if state.of == source else 1) if isinstance(state, AsOfJoin) else order
 
 
 def _plain(key: tuple[Any, ...]) -> Any:
@@ -277,7 +282,7 @@ class KeyedWork:
     update: Update
     sequence: str | None
     keeps_rows: bool = False
-    forgets: stateful.StatefulMap | None = None
+    forgets: StatefulMap | None = None
 
     @property
     def stored_state(self) -> Mapping[str, str]:
@@ -345,7 +350,7 @@ class KeyedWork:
         return json.dumps(plain) if _is_array(self.state.get(name, "")) else plain
 
 
-def _join_latest(step: stateful.AsOfJoin, sequence: str, _key: Any, rows: Row, before: KeyState | None) -> Updated:
+def _join_latest(step: AsOfJoin, sequence: str, _key: Any, rows: Row, before: KeyState | None) -> Updated:
     """The join of `kernels.join_as_of`, of one key, its rows in order."""
     numbers = np.where(_is_of(rows["_time"]), rows[sequence], _NEVER)
     highest = np.maximum.accumulate(np.concatenate(([before[_HIGHEST] if before else _NEVER], numbers)))
@@ -355,7 +360,7 @@ def _join_latest(step: stateful.AsOfJoin, sequence: str, _key: Any, rows: Row, b
     return {**rows, **met}, {_HIGHEST: int(highest[-1]), **{to: values[-1] for to, values in met.items()}}
 
 
-def _add_up(step: stateful.RunningTotal, _key: Any, rows: Row, before: KeyState | None) -> Updated:
+def _add_up(step: RunningTotal, _key: Any, rows: Row, before: KeyState | None) -> Updated:
     count = len(next(iter(rows.values())))
     added = rows[step.of].astype(np.int64) if step.of else np.ones(count, np.int64)
     total = before["total"] if before else 0
@@ -370,7 +375,7 @@ def _add_up(step: stateful.RunningTotal, _key: Any, rows: Row, before: KeyState 
     return {**rows, step.into: np.array(exact, object)}, {"total": total}
 
 
-def _fill_windows(step: stateful.CountWindow, key: Any, rows: Row, before: KeyState | None) -> Updated:
+def _fill_windows(step: CountWindow, key: Any, rows: Row, before: KeyState | None) -> Updated:
     waiting = {
         name: np.concatenate((np.array(before[name] if before else (), rows[name].dtype), rows[name]))
         for name in step.takes

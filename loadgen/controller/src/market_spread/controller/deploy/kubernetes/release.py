@@ -68,18 +68,13 @@ class Release(Environment):
         jobs = [self._address(pod, GRPC_PORT) for pod in found["job"]]
         aggregator = found["metrics-aggregator"][0]
         return Addresses(
-            bootstrap_servers=told.get("BOOTSTRAP_SERVERS", ""),
-            topics=TOPICS.prefixed(told.get("TOPIC_PREFIX", "")),
-            security=from_environment(KafkaSecurity) if self._in_cluster else PLAINTEXT,
-            identity=identity,
-            sender=senders[0],
-            receiver=self._address(found["receiver"][0], GRPC_PORT),
-            job=jobs[0],
+            bootstrap_servers=told.get("BOOTSTRAP_SERVERS", ""), topics=TOPICS.prefixed(told.get("TOPIC_PREFIX", "")),
+            security=from_environment(KafkaSecurity) if self._in_cluster else PLAINTEXT, identity=identity,
+            sender=senders[0], receiver=self._address(found["receiver"][0], GRPC_PORT), job=jobs[0],
             aggregator=self._address(aggregator, GRPC_PORT),
-            aggregator_http=f"http://{self._address(aggregator, HTTP_PORT)}",
-            replicas=tuple(jobs[1:]),
+            aggregator_http=f"http://{self._address(aggregator, HTTP_PORT)}", replicas=tuple(jobs[1:]),
             more_senders=tuple(senders[1:]),
-        )
+        )  # fmt: skip
 
     def check_alive(self) -> None:
         """RunVoidError if a pod other than the job's was started again; the job may, some times."""

@@ -38,14 +38,9 @@ class Child:
 
     @staticmethod
     def start(
-        name: str,
-        command: Sequence[str | Path],
-        *,
-        environment: Mapping[str, str],
-        log: Path,
-        outlives_parent: bool = False,
-        folder: Path | None = None,
-    ) -> "Child":
+        name: str, command: Sequence[str | Path], *, environment: Mapping[str, str], log: Path,
+        outlives_parent: bool = False, folder: Path | None = None,
+    ) -> "Child":  # fmt: skip
         """Start it, in the folder or in ours.
 
         The kernel ends it when this thread's process ends, unless it `outlives_parent`.

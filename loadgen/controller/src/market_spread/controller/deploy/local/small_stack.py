@@ -55,15 +55,9 @@ class SmallStack:
 
 @contextmanager
 def small_stack(
-    folder: Path,
-    jvms: LocalJvms,
-    topics: Mapping[str, int],
-    *,
-    clock: Clock,
-    broker_option: str,
-    environment: Mapping[str, str] | None = None,
-    **job: Any,
-) -> Iterator[SmallStack]:
+    folder: Path, jvms: LocalJvms, topics: Mapping[str, int], *, clock: Clock, broker_option: str,
+    environment: Mapping[str, str] | None = None, **job: Any,
+) -> Iterator[SmallStack]:  # fmt: skip
     """Start both, with these topics, and end both whatever happens. They write everything below the folder.
 
     environment: on top of the job's; job: what its `JobConfig` has besides.

@@ -123,6 +123,16 @@ def test_window_has_its_key_its_borders_and_its_aggregates() -> None:
     assert ORDERS.key_by("symbol").to(window).fields == ("symbol", "window_start_us", "window_end_us", "volume")
 
 
+def test_sink_of_late_rows_is_one_of_the_ends_and_writes_the_rows_before_the_step() -> None:
+    window = RangeWindow("minute", size_s=60, aggregates={}, late=Sink("late", Text("{symbol} {price}")))
+    pipeline = ORDERS.key_by("symbol").to(window).to_sink(Sink("out", Text("{window_end_us}")), name="windows")
+
+    assert pipeline.ends == ("orders", "out", "late")
+    assert pipeline.describe().endswith("\n  sink out\n  sink late")
+    assert pipeline.late is not None
+    assert (pipeline.late.stream.fields, pipeline.late.late) == (ORDERS.fields, None)
+
+
 @pytest.mark.parametrize("application", [market_spread, word_count, counting, pass_through, sequence_window])
 def test_every_application_runs_in_micro_batch_mode(application: Callable[[], Pipeline]) -> None:
     check(application(), "micro-batch")
@@ -258,6 +268,11 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (
         lambda: ORDERS.key_by("symbol").to(RangeWindow("minute", size_s=60, late_s=-1, aggregates={})),
         "'minute': late_s=-1; use 0 or more",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(Deduplicate("once", late=COUNTS)),
+        "the sink 'counts' writes the field 'text'; the rows have "
+        "symbol, side, account, order_id, quantity, price, intended_us",
     ),
     (
         lambda: LINES.key_by("text").to(RangeWindow("minute", size_s=60, aggregates={})),

@@ -37,7 +37,14 @@ from market_spread.streaming.messages import (
     nullable_fields,
     whole_numbers,
 )
-from market_spread.streaming.operators.stateful import AsOfJoin, Deduplicate, RowSchema, RunningTotal, StateComputation
+from market_spread.streaming.operators.stateful import (
+    AsOfJoin,
+    ByTime,
+    Deduplicate,
+    RowSchema,
+    RunningTotal,
+    StateComputation,
+)
 from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, Sink
 
 _ONE_STATE = "a pipeline has only one; make two"
@@ -242,6 +249,8 @@ class Stream:
             raise PipelineError(f"{step.name!r} comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
         if problem := step.problem(self.schemas):
             raise PipelineError(f"{step.name!r}: {problem}")
+        if isinstance(step, ByTime) and step.late:
+            self._require(f"the sink {step.late.name!r} writes", step.late.needs)
         return replace(self, state=step)
 
     def _with_role(self, role: Literal["time", "sequence"], name: str) -> "Stream":
@@ -276,9 +285,22 @@ class Pipeline:
         return tuple(branch.source for branch in self.stream.branches)
 
     @property
+    def late(self) -> "Pipeline | None":
+        """What becomes of its late rows, which leave the stream before the state; None if they are only counted."""
+        state = self.stream.state
+        if not isinstance(state, ByTime) or state.late is None:
+            return None
+        return Pipeline(self.name, replace(self.stream, keys=(), state=None, computations=()), (state.late,))
+
+    @property
+    def outputs(self) -> Names:
+        """The names of its sinks, that of late rows last."""
+        return tuple(sink.name for sink in (*self.sinks, *(self.late.sinks if self.late else ())))
+
+    @property
     def ends(self) -> Names:
         """The names of its sources and its sinks."""
-        return (*(source.name for source in self.sources), *(sink.name for sink in self.sinks))
+        return (*(source.name for source in self.sources), *self.outputs)
 
     def describe(self) -> str:
         """The topology, one step per line, one branch after the other."""
@@ -290,7 +312,7 @@ class Pipeline:
             lines += [f"    key by {', '.join(stream.keys)}"] if stream.keys else []
         after = [f"{step.kind} {step.name}" for step in (stream.state, *stream.computations) if step is not None]
         lines += [f"  {step}" for step in (["merge"] if len(stream.branches) > 1 else []) + after]
-        lines += [f"  sink {sink.name}" for sink in self.sinks]
+        lines += [f"  sink {name}" for name in self.outputs]
         return "\n".join(lines)
 
 

@@ -7,6 +7,7 @@ Plan, mode and Spark are the same as in a job; only Kafka is replaced, by Spark'
 """
 
 import atexit
+import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -23,7 +24,7 @@ from market_spread.common.errors import DeadlineError
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
 from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.registry import BY_NAME
-from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.modes.rows import INVALID, late_in
 from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import Pipeline
 
@@ -35,10 +36,8 @@ _OFFSET_BYTES = 8
 _sessions: dict[str, ExitStack] = {}
 
 
-def run(
-    pipeline: Pipeline, *inputs: Mapping[str, Iterable[bytes | str]], mode: str = MICRO_BATCH
-) -> dict[str, list[bytes]]:
-    """The values of the records that each sink, and `invalid`, gets, in their order.
+def run(pipeline: Pipeline, *inputs: Mapping[str, Iterable[bytes | str]], mode: str = MICRO_BATCH) -> "Outputs":
+    """The values of the records that each sink, and `invalid`, gets, in their order; and how many rows were late.
 
     inputs: messages by source; those of one mapping are processed before the next is sent, in micro-batch mode as one
     batch. Time is what the messages say. A window of time is output when a message's time is past its end.
@@ -51,7 +50,9 @@ def run(
                 for source, values in given.items():
                     running.send(source, [value.encode() if isinstance(value, str) else value for value in values])
             running.process()
-        return {sink: running.received(sink) for sink in (*(sink.name for sink in pipeline.sinks), INVALID)}
+        found = Outputs({sink: running.received(sink) for sink in (*pipeline.outputs, INVALID)})
+        found.late = running.late()
+        return found
 
 
 def _session(mode: str) -> SparkSession:
@@ -84,6 +85,12 @@ def _temporary_folder() -> Path:
     folder = tempfile.TemporaryDirectory(prefix="market-spread-", ignore_cleanup_errors=True)
     atexit.register(folder.cleanup)
     return Path(folder.name)
+
+
+class Outputs(dict[str, list[bytes]]):
+    """The values of the records by sink; late: how many rows came too late for a step that goes by time."""
+
+    late = 0
 
 
 class MemoryRun:
@@ -160,6 +167,10 @@ class MemoryRun:
         """The values of the records that a sink, or `invalid`, has received so far, in their order."""
         rows = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.allData())
         return [bytes(row.get(2)) for row in rows if row.get(0) == sink]
+
+    def late(self) -> int:
+        """How many rows came too late so far; those of the last 100 batches, which Spark keeps."""
+        return sum(late_in(json.loads(progress.json)) for progress in self._query.recentProgress)
 
     def _start(self, output: DataFrame, folder: str) -> StreamingQuery:
         """Start the query as a writer does, except for the sink: a writer has no memory sink for Real-Time Mode."""

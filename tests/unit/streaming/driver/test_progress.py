@@ -120,6 +120,15 @@ def test_batch_that_moves_the_watermark_is_followed_by_one_without_input(late_s:
     assert not commit_of(reported(eventTime={"watermark": "2023-11-14T22:28:10.000Z"})).is_followed
 
 
+@pytest.mark.parametrize(("routed", "late"), [(7, 7), (0, 0)])
+def test_late_rows_that_are_routed_count_instead_of_those_that_spark_has_grouped(routed: int, late: int) -> None:
+    dropped = [{"operatorName": "stateStoreSave", "numRowsDroppedByWatermark": 3}]
+
+    commit = commit_of(reported(stateOperators=dropped, observedMetrics={"late_rows": {"late": routed}}))
+
+    assert (commit.late, commit.messages) == (late, 0)
+
+
 def test_only_batches_after_the_given_one_are_new() -> None:
     recent = [Reported(reported(batchId=number)) for number in (3, 4, 5)]
 

@@ -74,7 +74,8 @@ def _functions(pipeline: Pipeline) -> Iterator[tuple[str, Function, Names]]:
         case TimeWindow(name, aggregates=aggregates):
             yield from ((name, function, replace(after, state=None).fields) for function in aggregates.values())
     yield from _of_steps(stream.computations, after.fields)
-    yield from ((sink.name, sink.keep, stream.fields) for sink in pipeline.sinks if sink.keep is not None)
+    for each in (pipeline, *([pipeline.late] if pipeline.late else [])):
+        yield from ((sink.name, sink.keep, each.stream.fields) for sink in each.sinks if sink.keep is not None)
 
 
 def _of_steps(steps: tuple[Computation, ...], fields: Names) -> Iterator[tuple[str, Function, Names]]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from market_spread.common.job_contract import BATCHES_MAX
+from market_spread.streaming.modes.rows import late_in
 from market_spread.streaming.record_codec import MESSAGES_METRIC
 
 Partition = tuple[str, int]
@@ -16,7 +17,7 @@ Partition = tuple[str, int]
 class Commit:
     """A committed batch: the offset of each partition after it, and how long it took from its trigger.
 
-    late: rows that came after their window of time had ended, as Spark counts them, grouped; is_followed: whether it
+    late: rows that came too late for a step that goes by time (see `late_in`); is_followed: whether it
     has moved the watermark, so that a batch without input follows, which puts out the windows that have ended.
     """
 
@@ -87,7 +88,7 @@ def commit_of(progress: Mapping[str, Any], late_s: float = 0.0) -> Commit:
         messages=sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed),
         start_unix_ns=round(datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000) * 1_000_000,
         duration_ns=progress["durationMs"].get("triggerExecution", 0) * 1_000_000,
-        late=sum(operator.get("numRowsDroppedByWatermark", 0) for operator in progress.get("stateOperators", ())),
+        late=late_in(progress),
         is_followed=latest - late_s > watermark,
     )
 

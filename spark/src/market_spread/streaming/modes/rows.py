@@ -9,7 +9,7 @@ topic `invalid`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from string import Formatter
-from typing import assert_never
+from typing import Any, assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -22,6 +22,7 @@ from market_spread.streaming.pipeline import Pipeline, Source
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames, wall_clock_us
 
 INVALID = "invalid"  # every pipeline's topic of malformed messages
+_LATE_METRIC = "late"  # in the progress of a batch, if late rows are routed to a sink
 Step = Callable[[DataFrame, Computation], DataFrame]
 METADATA_TYPES: Mapping[str, str] = {
     "topic": "string", "partition": "bigint", "offset": "bigint", "position": "bigint", "sent_us": "bigint",
@@ -34,6 +35,18 @@ def source_rows(source: Source, records: DataFrame, *, is_counted: bool = True) 
     frames = records_to_frames(records, source.messages)
     frames = count_messages(frames, source.name) if is_counted else frames
     return frames_to_messages(frames, source.messages).select(*source.fields, *METADATA_TYPES)
+
+
+def count_late(rows: DataFrame) -> DataFrame:
+    """The same rows; the query's progress then counts them as late in each committed batch."""
+    return rows.observe("late_rows", F.count("*").alias(_LATE_METRIC))
+
+
+def late_in(progress: Mapping[str, Any]) -> int:
+    """How many rows of a batch were late: exactly if they are routed, else as Spark counts them, grouped."""
+    routed = [values[_LATE_METRIC] for values in progress.get("observedMetrics", {}).values() if _LATE_METRIC in values]
+    dropped = (operator.get("numRowsDroppedByWatermark", 0) for operator in progress.get("stateOperators", ()))
+    return sum(routed or dropped)
 
 
 def refused(rows: DataFrame, when: Column, reason: InvalidReason) -> DataFrame:

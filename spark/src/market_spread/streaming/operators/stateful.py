@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from market_spread.streaming.messages import Messages, Names, each_once, fields_of, whole_numbers
-from market_spread.streaming.operators.stateless import NamedStep, Row
+from market_spread.streaming.operators.stateless import NamedStep, Row, Sink
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +205,13 @@ class TimeWindow(StatefulStep):
 
     A row more than late_s behind the latest time seen may be dropped. An output row has the key, `window_start_us`,
     `window_end_us` and `aggregates`, each a function of the Row to a column such as `F.sum(row.value)`. A window is
-    output once, when the latest time seen is late_s after its end.
+    output once, when the latest time seen is late_s after its end. late: gets the rows that come too late for all of
+    their windows, as they were before the step.
     """
 
     aggregates: Mapping[str, Callable[[Row], Any]]
     late_s: float = 0.0
+    late: Sink | None = None
 
     @property
     def adds(self) -> Names:
@@ -261,10 +263,11 @@ class Deduplicate(StatefulStep):
     """The first row of each key and time; rows with the same are dropped, as is one more than late_s behind the latest.
 
     So a message that is sent again, with its time, comes out once, however much later. State: the keys of the last
-    late_s. Key by what identifies a message.
+    late_s. Key by what identifies a message. late: gets the rows that come too late.
     """
 
     late_s: float = 0.0
+    late: Sink | None = None
     kind: ClassVar[str] = "deduplicate"
 
     def fields_of(self, schemas: RowSchemas) -> Names:
@@ -280,7 +283,8 @@ class IntervalJoin(Join):
 
     of: the other source; before_s, after_s: how much earlier and later than the row its rows may be. added: the fields
     that the join adds, each with the field of `of` that it holds. A row without such a partner is dropped. State: the
-    rows that may still find partners, which are those up to late_s behind the latest time seen of either source.
+    rows that may still find partners, which are those up to late_s behind the latest time seen of either source. late:
+    gets the rows of both that come later.
 
     >>> paid = IntervalJoin("paid", of="payments", before_s=0, after_s=60, added={"paid_cents": "cents"})
     >>> paid.adds
@@ -290,6 +294,7 @@ class IntervalJoin(Join):
     before_s: float
     after_s: float
     late_s: float = 0.0
+    late: Sink | None = None
     kind: ClassVar[str] = "interval join"
 
     def problem(self, schemas: RowSchemas) -> str | None:
@@ -305,6 +310,8 @@ class IntervalJoin(Join):
 StateComputation = (
     AsOfJoin | RunningTotal | StatefulMap | CountWindow | RangeWindow | SessionWindow | Deduplicate | IntervalJoin
 )
+
+ByTime = TimeWindow | Deduplicate | IntervalJoin  # rests on Spark's watermark, which says what is late
 
 
 def needed_values(state: StateComputation | None, source: str) -> Names:

@@ -73,7 +73,7 @@ def run_pipeline(
         raise UsageError(f"{pipeline.name} has no input; give its sources files: {wanted}")
     lines = {name: path.read_bytes().splitlines() for name, path in inputs.items()}
     path, is_file, function = application.rpartition(":")
-    file, ends = Path(path).resolve(), [*(sink.name for sink in pipeline.sinks), INVALID]
+    file, ends = Path(path).resolve(), [*pipeline.outputs, INVALID]
     say("starting broker and job")
     with TemporaryDirectory(prefix="market-spread-pipeline-", ignore_cleanup_errors=True) as folder:
         jvms = local_jvms(find_java(java_home()), JarCache())
@@ -94,7 +94,8 @@ def run_pipeline(
             for remark in remarks(pipeline, mode):
                 warn(remark)
             if late := stack.client.job_status().rows_late:
-                warn(f"{late:,} rows came too late for a step that goes by time, and were dropped")
+                fate = "went to their sink" if pipeline.late else "were dropped"
+                warn(f"{late:,} rows came too late for a step that goes by time, and {fate}")
             counts = dict.fromkeys(ends, 0)
             for (topic, _), record in stack.kafka.records(stack.kafka.end_offsets(ends)):
                 counts[topic] += 1

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from market_spread.streaming.modes.rows import (
     METADATA_TYPES,
     apply_step,
     branch_rows,
+    count_late,
     is_good,
     output_records,
     refused,
@@ -36,6 +37,7 @@ from market_spread.streaming.modes.rows import (
 from market_spread.streaming.modes.support import why_by_row
 from market_spread.streaming.operators.stateful import (
     AsOfJoin,
+    ByTime,
     CountWindow,
     Deduplicate,
     IntervalJoin,
@@ -44,7 +46,6 @@ from market_spread.streaming.operators.stateful import (
     SessionWindow,
     StatefulMap,
     StatefulStep,
-    TimeWindow,
 )
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, MapBatches, Row
 from market_spread.streaming.pipeline import Pipeline, Stream
@@ -63,12 +64,17 @@ _LAST, _KEY = "_last", "_key_"  # there, too: the time of the key's last row, an
 _NEVER = -1
 _NULLS = "_nulls"  # of a row that only passes through Python: for each field, whether it is null
 _CERTAINLY_64_BITS = 2.0**62
+_MICROSECONDS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
 def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
     """See `Mode.compile`."""
     rows = reduce(_apply_step, pipeline.stream.computations, _after_state(pipeline, records))
-    return output_records(rows, pipeline, topics)
+    output = output_records(rows, pipeline, topics)
+    if pipeline.late is None:
+        return output
+    late = _late_rows(pipeline, branch_rows(pipeline, records, _apply_step, is_counted=False))
+    return union_all([output, output_records(late, pipeline.late, topics)])
 
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
@@ -76,7 +82,7 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
     match stream.state:
         case AsOfJoin() as state if why_by_row(pipeline) is None:
             return join_frames(pipeline, state, records)
-        case TimeWindow() | Deduplicate() | IntervalJoin() as state:
+        case RangeWindow() | SessionWindow() | Deduplicate() | IntervalJoin() as state:
             # Malformed rows bypass what drops late rows: they have no time.
             malformed = union_all(branches(is_counted=False)).where(~is_good())
             return union_all([_by_time(stream, state, branches()), malformed.select(*METADATA_TYPES)])
@@ -178,7 +184,44 @@ def _by_time(
     )
 
 
-def _timed(rows: DataFrame, times: Iterable[str], state: TimeWindow | Deduplicate | IntervalJoin) -> DataFrame:
+def _late_rows(pipeline: Pipeline, branches: Sequence[DataFrame]) -> DataFrame:
+    """The good rows that the step by time drops, as they were before it.
+
+    Spark's watermark is no column, but a function of a group is told it. Beside the rows' own operator, each partition
+    of a topic is a group without state; its rows go through Python as JSON, which keeps their nulls and types.
+    """
+    state = cast(ByTime, pipeline.stream.state)
+    times = [str(schema.time) for schema in pipeline.stream.schemas.values()]
+    rows = union_all([_timed(each, [time], state) for each, time in zip(branches, times, strict=True)])
+    fields = [field for field in rows.schema if field.name != "_time"]
+    schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in fields)
+    row = F.to_json(F.struct(*(field.name for field in fields)), _MICROSECONDS).alias("row")
+    grouped = rows.select("topic", "partition", _over_us(state), "_time", row).groupBy("topic", "partition")
+    late = grouped.applyInPandasWithState(_too_late, "row string", "nothing int", "append", GroupStateTimeout.NoTimeout)
+    return count_late(late.select(F.from_json("row", schema, _MICROSECONDS).alias("row")).select("row.*"))
+
+
+def _too_late(_: object, chunks: "Iterable[DataFrameLike]", state: GroupState) -> "Iterator[DataFrameLike]":
+    for chunk in chunks:
+        yield chunk[chunk["_over_us"] <= state.getCurrentWatermarkMs() * 1000][["row"]]
+
+
+def _over_us(state: ByTime) -> Column:
+    """Where the watermark is when the step drops the row: at the end of its last window, or at its time."""
+    over = F.unix_micros("_time")
+    match state:
+        case RangeWindow():
+            over = over - F.pmod(over, _us(state.slide_s or state.size_s)) + _us(state.size_s)
+        case SessionWindow():
+            over = over + _us(state.gap_s)
+    return over.alias("_over_us")
+
+
+def _us(seconds: float) -> Column:
+    return F.lit(round(seconds * 1e6))
+
+
+def _timed(rows: DataFrame, times: Iterable[str], state: ByTime) -> DataFrame:
     time = F.timestamp_micros(F.coalesce(*times).cast("bigint"))
     return rows.where(is_good()).withColumn("_time", time).withWatermark("_time", duration(state.late_s))
 

@@ -170,7 +170,7 @@ def require_fitting(workload: SystemWorkload) -> None:
     check(pipeline, workload.job.mode)
     ends = {
         "source": ("input", [it.name for it in pipeline.sources], [workload.plain(it.topic) for it in workload.input]),
-        "sink": ("output", [it.name for it in pipeline.sinks], [workload.plain(it.topic) for it in workload.output]),
+        "sink": ("output", [*pipeline.outputs], [workload.plain(it.topic) for it in workload.output]),
     }
     for end, (key, has, named) in ends.items():
         if unknown := sorted(set(named) - set(has)):

@@ -34,7 +34,7 @@ from market_spread.streaming import (
     Stream,
     Text,
 )
-from market_spread.streaming.testing import run
+from market_spread.streaming.testing import Record, run
 
 MODES = ("micro-batch", "real-time")
 
@@ -168,6 +168,40 @@ class TestInEveryMode:
 
         assert sorted(found["totals"]) == [b"anna 1", b"anna 3", b"zoe 9223372036854775807"]
         assert reasons(found["invalid"]) == [("overflow", 1), ("overflow", 3)]
+
+    def test_key_headers_and_time_of_a_record_are_fields(self, mode: str) -> None:
+        trades = Source("trades", Json(Trade), key="desk", timestamp="recorded_us", headers={"trace": "trace-id"})
+        counted = trades.key_by("desk").to(RunningTotal("count", into="count"))
+        pattern = "{desk} {quantity} {recorded_us} {count}"
+        kept = (
+            Sink("traced", Text(pattern + " {trace}"), keep=lambda row: row.trace.isNotNull()),
+            Sink("others", Text(pattern), key="desk", keep=lambda row: row.trace.isNull()),
+        )
+        given = [
+            Record(trade("anna", 5), key="é", at_us=1_700_000_000_123_000, headers={"trace-id": "x", "trace": "y"}),
+            Record(trade("anna", 6), key="é", at_us=2_000),
+            trade("anna", 7),
+            Record(trade("anna", 8), key=b"\xff"),
+            Record(trade("anna", 9), key="b", headers={"trace-id": b"\xff"}),
+            Record("none", key="b"),
+        ]
+
+        found = run(counted.to_sink(*kept, name="desks"), {"trades": given}, mode=mode)
+
+        assert found["traced"] == ["é 5 1700000000123000 1 x".encode()]
+        assert found["others"] == ["é 6 2000 2".encode()]
+        assert reasons(found["invalid"]) == [
+            ("missing_value", 2), ("unreadable_field", 3), ("unreadable_field", 4), ("unreadable_field", 5),
+        ]  # fmt: skip
+
+    def test_each_message_of_a_frame_has_what_its_record_has(self, mode: str) -> None:
+        layout = Layout("named", (Field("kind", 1, Kind.LETTER, "N"), Field("name", 4, Kind.TEXT)))
+        names = Source("names", layout, key="of", timestamp="at_us", time="at_us")
+        pipeline = names.to_sink(Sink("out", Text("{name} {of} {at_us}")), name="names")
+
+        found = run(pipeline, {"names": [Record(b"NannaNbert", key="x", at_us=7_000)]}, mode=mode)
+
+        assert sorted(found["out"]) == [b"anna x 7000", b"bert x 7000"]
 
     def test_key_of_several_fields_keeps_them_apart(self, mode: str) -> None:
         cut = Map("cut", {"first": word(0), "second": word(1)})

@@ -1,13 +1,19 @@
 """A small application over a real broker in each mode; in memory all of them run in every mode."""
 
+import json
 import re
+import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from pydoc_data.topics import topics
 
 import pytest
 
+from market_spread.common.kafka.client import KafkaBroker
+from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.session.pipeline import run_pipeline
+from tests.support.jobs import Jobs
 from tests.support.pipelines import named
 
 REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
@@ -61,7 +67,7 @@ def test_sequence_window(tmp_path: Path) -> None:
 
 def test_windows_that_have_ended_are_put_out_before_the_job_ends(tmp_path: Path) -> None:
     lines = [f"anna,{number // 2}" for number in range(10_000)]  # two batches
-    late = ["bert,4990", "bert,1"]  # a third; Spark drops what was late for the one before
+    late = ["bert,4990", "bert,1"]  # a third
 
     found = outcome(
         tmp_path, named("minutes"), MICRO_BATCH, "visits", [it.encode() for it in lines + late], *OF_MINUTES
@@ -73,6 +79,31 @@ def test_windows_that_have_ended_are_put_out_before_the_job_ends(tmp_path: Path)
         "'minute' puts a window out when a row comes from 5 s after its end",
         "1 rows came too late for a step that goes by time, and were dropped",
     ]
+
+
+@pytest.mark.parametrize("mode", [MICRO_BATCH, REAL_TIME])
+def test_key_headers_and_time_of_a_record_are_fields(mode: str, broker: Broker, tmp_path: Path) -> None:
+    jobs, source, sink, invalid = Jobs(tmp_path, broker), *(f"{name}-{mode}" for name in ("lines", "out", "invalid"))
+    jobs.create_topics(source, sink, invalid)
+    begin_us = time.time_ns() // 1_000_000 * 1_000
+    with closing(KafkaBroker(broker.bootstrap_servers, "test").producer()) as producer:
+        for text, key in ((b"a", "é".encode()), (b"b", None), (b"c", "é".encode())):
+            producer.send(source, 0, text, [("trace-id", b"t" + text)], lambda offset, error: None, key)
+        producer.close(30)
+
+    client = jobs.start_job(
+        named("of_records"), tmp_path / "checkpoint", mode=mode, topics=f"lines={source},out={sink},invalid={invalid}"
+    )
+    try:
+        jobs.wait_for_commit(client, source)
+    finally:
+        client.close()
+        jobs.stop()
+
+    found = [value.decode().split() for value in jobs.received(sink)]
+    assert [(*fields[:3], fields[4]) for fields in found] == [("a", "é", "ta", "1"), ("c", "é", "tc", "2")]
+    assert all(begin_us <= int(fields[3]) <= time.time_ns() // 1_000 for fields in found)
+    assert [json.loads(report)["offset"] for report in jobs.received(invalid)] == [1]
 
 
 OF_MINUTES = ("counts", "warning")

@@ -80,6 +80,13 @@ def minutes() -> Pipeline:
     return start.to_sink(Sink("counts", Text("{name} {start_s} {count}")), name="minutes")
 
 
+def of_records() -> Pipeline:
+    """What is in each record besides its value, and how many came with its key."""
+    lines = Source("lines", Text(), key="user", timestamp="at_us", headers={"trace": "trace-id"})
+    counted = lines.key_by("user").to(RunningTotal("count", into="count"))
+    return counted.to_sink(Sink("out", Text("{text} {user} {trace} {at_us} {count}")), name="of_records")
+
+
 def parity(row: Row) -> Any:
     """0 for even numbers, 1 for odd ones."""
     return row.value % 2

@@ -334,6 +334,14 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "if a step makes it, name it after that step by timed_by",
     ),
     (
+        lambda: Source("orders", Json(Order), key="at_us"),
+        "the source 'orders' has two fields 'at_us'; give that of the record another name",
+    ),
+    (
+        lambda: Source("lines", Text(), timestamp="sent_us"),
+        "the source 'lines' has a field 'sent_us', a name that every row uses for its metadata; rename it",
+    ),
+    (
         lambda: Source("orders", Json()),
         "the source 'orders' names no record; declare its messages by a dataclass",
     ),
@@ -434,6 +442,11 @@ REFUSED: list[tuple[Callable[[], Pipeline], str, str]] = [
         lambda: keyed("symbol", "intended_us"),
         "real-time",
         "joined: 'newest quote' joins by symbol and intended_us; key by one field, or use micro-batch",
+    ),
+    (
+        lambda: joined(orders=replace(ORDERS, headers={"trace": "trace-id"})),
+        "real-time",
+        "joined: 'newest quote' takes nothing of the records but their values; leave 'trace' out, or use micro-batch",
     ),
     (
         json_joined,

@@ -20,8 +20,8 @@ and the remedy:
     market_spread.streaming.messages.PipelineError: 'n' keeps state by key; put key_by before it
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Literal
 
@@ -58,12 +58,21 @@ class Source:
     time: the field with the message's intended time, Unix microseconds; sequence: the field that numbers the messages
     of a key, by which repeated ones are recognised; for fields that a step makes, see `Stream.timed_by` and
     `numbered_by`. For an as-of join, all messages of a key are in one partition, which has the same number everywhere.
+
+    Fields that each message of a record gets from it: key, with its key as text, null if it has none; timestamp, with
+    its time, Unix microseconds; and those of headers, each with the text of the header of that name, null without one.
+
+    >>> Source("lines", Text(), key="user", timestamp="at_us", headers={"trace": "trace-id"}, time="at_us").fields
+    ('text', 'user', 'trace', 'at_us')
     """
 
     name: str
     messages: Messages
     time: str | None = None
     sequence: str | None = None
+    key: str | None = None
+    timestamp: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _refuse_reserved_names(f"the source {self.name!r}", self.fields)
@@ -71,7 +80,11 @@ class Source:
             raise PipelineError(f"the source {self.name!r} reads a text as it is; cut it by a step, and give it Text()")
         if isinstance(self.messages, TypedRecord) and self.messages.record is None:
             raise PipelineError(f"the source {self.name!r} names no record; declare its messages by a dataclass")
-        numbers = whole_numbers(self.messages)
+        if twice := [name for name in self.fields if self.fields.count(name) > 1]:
+            raise PipelineError(
+                f"the source {self.name!r} has two fields {twice[0]!r}; give that of the record another name"
+            )
+        numbers = (*whole_numbers(self.messages), *([self.timestamp] if self.timestamp else []))
         for role, name, by in (("time", self.time, "timed_by"), ("sequence", self.sequence, "numbered_by")):
             if name is not None and name not in numbers:
                 raise PipelineError(
@@ -81,8 +94,18 @@ class Source:
 
     @property
     def fields(self) -> Names:
-        """The fields of a message, without the letter that names its kind."""
-        return fields_of(self.messages)
+        """The fields of a message, without the letter that names its kind, and those of its record."""
+        return (*fields_of(self.messages), *self.record_fields)
+
+    @property
+    def record_texts(self) -> Names:
+        """The fields that are texts of the record, which may be null or not valid UTF-8."""
+        return (*([self.key] if self.key else []), *self.headers)
+
+    @property
+    def record_fields(self) -> Names:
+        """The fields that come from the record, not from its value."""
+        return (*self.record_texts, *([self.timestamp] if self.timestamp else []))
 
     @property
     def layout(self) -> Layout:
@@ -124,7 +147,7 @@ class Branch:
     def present(self) -> Names:
         """The fields that have a value in every good row."""
         made = {name for step in self.computations for name in step.adds}
-        may_be_null = made.union(nullable_fields(self.source.messages))
+        may_be_null = made.union(nullable_fields(self.source.messages), self.source.record_texts)
         return tuple(name for name in self.source.fields if name in self.fields and name not in may_be_null)
 
     @property

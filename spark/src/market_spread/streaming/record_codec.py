@@ -4,12 +4,13 @@ It uses only built-in columns, because Real-Time Mode takes no others.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER, InvalidReason, Kind, Layout
-from market_spread.streaming.messages import Csv, Json, Messages, Text
+from market_spread.streaming.messages import Csv, Json, Messages, Names, Text
 
 _MALFORMED = "_malformed"
 MESSAGES_METRIC = "messages"  # in the progress of a batch, once per source
@@ -20,12 +21,20 @@ def wall_clock_us() -> Column:
     return F.unix_micros(F.reflect(F.lit("java.time.Instant"), F.lit("now")).cast("timestamp"))
 
 
-def records_to_frames(records: DataFrame, messages: Messages) -> DataFrame:
+def record_columns(*, key: str | None, timestamp: str | None, headers: Mapping[str, str]) -> list[Column]:
+    """What a Kafka record has besides its value, by the names of these fields; see `Source`."""
+    columns = {name: _header(header) for name, header in headers.items()}
+    columns |= {key: F.col("key").cast("string")} if key else {}
+    columns |= {timestamp: F.unix_micros("timestamp")} if timestamp else {}
+    return [column.alias(name) for name, column in columns.items()]
+
+
+def records_to_frames(records: DataFrame, messages: Messages, more: Sequence[Column] = ()) -> DataFrame:
     """Kafka records into frames: value, topic, partition, offset, sent_us, read_us, frame_reason, messages.
 
     `messages` is the number of rows that the frame becomes: one, with its reason in `frame_reason`, if it is not a
     whole number of messages. A record without a layout is one message. The time of reading is taken here,
-    once per record.
+    once per record. more: columns of the record that frames have, too.
     """
     known_format = F.coalesce(_header(FORMAT_HEADER), F.lit(FORMAT_VERSION)) == FORMAT_VERSION
     if not isinstance(messages, Layout):
@@ -43,6 +52,7 @@ def records_to_frames(records: DataFrame, messages: Messages) -> DataFrame:
         F.coalesce(_header(SENT_HEADER).try_cast("bigint"), F.lit(0)).cast("bigint").alias("sent_us"),
         wall_clock_us().alias("read_us"),
         reason.when(~is_whole, InvalidReason.WRONG_LENGTH.value).alias("frame_reason"),
+        *more,
     ).withColumn("messages", count)
 
 
@@ -51,8 +61,8 @@ def count_messages(frames: DataFrame, source: str) -> DataFrame:
     return frames.observe(f"{source}_messages", F.sum("messages").alias(MESSAGES_METRIC))
 
 
-def frames_to_messages(frames: DataFrame, messages: Messages) -> DataFrame:
-    """Frames into messages: their fields, topic, partition, offset, position, sent_us, read_us, reason.
+def frames_to_messages(frames: DataFrame, messages: Messages, more: Names = ()) -> DataFrame:
+    """Frames into messages: their fields, topic, partition, offset, position, sent_us, read_us, reason, and `more`.
 
     A layout's numbers are bigint, its other fields string; text has the single field `text`. `reason` is null for a
     readable message, else the code of an InvalidReason; the fields of such a row must not be used.
@@ -61,11 +71,11 @@ def frames_to_messages(frames: DataFrame, messages: Messages) -> DataFrame:
         text = F.col("value").cast("string").alias("text")
         whole = frames.select(
             text, "topic", "partition", "offset", F.lit(0).alias("position"), "sent_us", "read_us",
-            F.coalesce("frame_reason", _unless(F.is_valid_utf8("value"))).alias("reason"),
+            F.coalesce("frame_reason", _unless(F.is_valid_utf8("value"))).alias("reason"), *more,
         )  # fmt: skip
         return whole if isinstance(messages, Text) else _parsed(whole, messages)
     position = F.explode(F.sequence(F.lit(0), F.col("messages") - 1)).alias("position")
-    source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason")
+    source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason", *more)
     rows = frames.select("value", *source, position)
     texts = {field: _text(messages, messages.offset(field.name), field.width) for field in messages.fields}
     fields = ((text.try_cast("bigint") if field.is_number else text).alias(field.name) for field, text in texts.items())

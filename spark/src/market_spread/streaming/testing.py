@@ -9,8 +9,10 @@ Plan, mode and Spark are the same as in a job; only Kafka is replaced, by Spark'
 import atexit
 import json
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
@@ -30,25 +32,46 @@ from market_spread.streaming.pipeline import Pipeline
 
 _BATCH_S = 0.4
 _POLL_S = 0.02
-# Before each value in memory, its offset: Spark's memory sources do not show theirs to a query.
-_OFFSET_BYTES = 8
+# Before each value in memory, the length of the rest of its record, and that as JSON: Spark's memory sources have
+# values alone, and do not show their offsets to a query.
+_LENGTH_BYTES = 4
+_REST = "offset bigint, key binary, at_us bigint, headers array<struct<key: string, value: binary>>"
 # The open session by its mode: a process has one Spark.
 _sessions: dict[str, ExitStack] = {}
 
 
-def run(pipeline: Pipeline, *inputs: Mapping[str, Iterable[bytes | str]], mode: str = MICRO_BATCH) -> "Outputs":
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of an input, if its value is not all. at_us: its time, Unix microseconds, which Kafka cuts to ms."""
+
+    value: bytes | str
+    key: bytes | str | None = None
+    at_us: int = 0
+    headers: Mapping[str, bytes | str] = field(default_factory=dict)
+
+
+Input = Record | bytes | str
+
+
+class Outputs(dict[str, list[bytes]]):
+    """The values of the records by sink; late: how many rows came too late for a step that goes by time."""
+
+    late = 0
+
+
+def run(pipeline: Pipeline, *inputs: Mapping[str, Iterable[Input]], mode: str = MICRO_BATCH) -> Outputs:
     """The values of the records that each sink, and `invalid`, gets, in their order; and how many rows were late.
 
-    inputs: messages by source; those of one mapping are processed before the next is sent, in micro-batch mode as one
-    batch. Time is what the messages say. A window of time is output when a message's time is past its end.
-    PipelineError if the mode cannot run it. The first call in a process takes seconds, and so does one in another mode
-    than the call before.
+    inputs: messages by source, each the value of a record or a `Record`; those of one mapping are processed before the
+    next is sent, in micro-batch mode as one batch. Time is what the messages say. A window of time is output when a
+    message's time is past its end. PipelineError if the mode cannot run it. The first call in a process takes seconds,
+    and so does one in another mode than the call before.
     """
     with MemoryRun(_session(mode), pipeline, mode) as running:
         for given in inputs:
             with running.at_once():
                 for source, values in given.items():
-                    running.send(source, [value.encode() if isinstance(value, str) else value for value in values])
+                    running.send(source, values)
             running.process()
         found = Outputs({sink: running.received(sink) for sink in (*pipeline.outputs, INVALID)})
         found.late = running.late()
@@ -85,12 +108,6 @@ def _temporary_folder() -> Path:
     folder = tempfile.TemporaryDirectory(prefix="market-spread-", ignore_cleanup_errors=True)
     atexit.register(folder.cleanup)
     return Path(folder.name)
-
-
-class Outputs(dict[str, list[bytes]]):
-    """The values of the records by sink; late: how many rows came too late for a step that goes by time."""
-
-    late = 0
 
 
 class MemoryRun:
@@ -132,11 +149,20 @@ class MemoryRun:
     def __exit__(self, *_: object) -> None:
         self._ending.close()
 
-    def send(self, source: str, values: Iterable[bytes]) -> None:
-        """Add records with these values to a source, all in its partition 0."""
+    def send(self, source: str, inputs: Iterable[Input]) -> None:
+        """Add these records, or records with these values, to a source, all in its partition 0."""
         java_list = self._jvm.java.util.ArrayList()
-        for value in values:
-            java_list.add(self._offsets[source].to_bytes(_OFFSET_BYTES, "big") + value)
+        for given in inputs:
+            record = given if isinstance(given, Record) else Record(given)
+            headers = [{"key": name, "value": _base64(value)} for name, value in record.headers.items()]
+            rest = {
+                "offset": self._offsets[source],
+                "key": _base64(record.key),
+                "at_us": record.at_us,
+                "headers": headers,
+            }
+            encoded = json.dumps(rest).encode()
+            java_list.add(len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded + _bytes(record.value))
             self._offsets[source] += 1
         self._streams[source].addData(0, self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(java_list))
 
@@ -205,12 +231,23 @@ class MemoryRun:
         return log4j.core.config.Configurator, log4j.LogManager.getRootLogger().getLevel()
 
     def _records(self, name: str, stream: Any) -> DataFrame:
-        """Records as Kafka's source has them, without headers."""
-        records = DataFrame(stream.toDF(), self._spark)
-        return records.select(
-            F.expr(f"substring(value, {_OFFSET_BYTES + 1})").alias("value"),
+        """Records as Kafka's source has them."""
+        length = F.conv(F.hex(F.substring("value", 1, _LENGTH_BYTES)), 16, 10).cast("int")
+        rest = F.expr(f"cast(substring(value, {_LENGTH_BYTES + 1}, length) as string)")
+        records = DataFrame(stream.toDF(), self._spark).withColumn("length", length)
+        return records.withColumn("rest", F.from_json(rest, _REST)).select(
+            F.expr(f"substring(value, {_LENGTH_BYTES + 1} + length)").alias("value"),
             F.lit(name).alias("topic"),
             F.lit(0).alias("partition"),
-            F.conv(F.hex(F.substring("value", 1, _OFFSET_BYTES)), 16, 10).cast("bigint").alias("offset"),
-            F.lit(None).cast("array<struct<key: string, value: binary>>").alias("headers"),
+            "rest.*",
+            F.timestamp_micros("rest.at_us").alias("timestamp"),
         )
+
+
+def _bytes(value: bytes | str) -> bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _base64(value: bytes | str | None) -> str | None:
+    """What Spark reads as bytes in JSON."""
+    return None if value is None else b64encode(_bytes(value)).decode()

@@ -19,7 +19,13 @@ from market_spread.streaming.messages import Csv, Json, Names, Text, nullable_fi
 from market_spread.streaming.operators.stateful import AsOfJoin, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
-from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames, wall_clock_us
+from market_spread.streaming.record_codec import (
+    count_messages,
+    frames_to_messages,
+    record_columns,
+    records_to_frames,
+    wall_clock_us,
+)
 
 INVALID = "invalid"  # every pipeline's topic of malformed messages
 _LATE_METRIC = "late"  # in the progress of a batch, if late rows are routed to a sink
@@ -32,9 +38,11 @@ METADATA_TYPES: Mapping[str, str] = {
 
 def source_rows(source: Source, records: DataFrame, *, is_counted: bool = True) -> DataFrame:
     """The messages of a source, from Kafka records with their headers; counted in the query's progress, or not."""
-    frames = records_to_frames(records, source.messages)
+    of_record = record_columns(key=source.key, timestamp=source.timestamp, headers=source.headers)
+    frames = records_to_frames(records, source.messages, of_record)
     frames = count_messages(frames, source.name) if is_counted else frames
-    return frames_to_messages(frames, source.messages).select(*source.fields, *METADATA_TYPES)
+    messages = frames_to_messages(frames, source.messages, source.record_fields)
+    return messages.select(*source.fields, *METADATA_TYPES)
 
 
 def count_late(rows: DataFrame) -> DataFrame:
@@ -104,7 +112,8 @@ def branch_rows(
 def _with_valid_texts(source: Source, rows: DataFrame) -> DataFrame:
     """Bytes that are not valid UTF-8 would end a query whose Python gets them; what Python does not get is alike."""
     fields = source.messages.fields[1:] if isinstance(source.messages, Layout) else ()
-    bad = (~F.is_valid_utf8(field.name) for field in fields if field.kind is Kind.TEXT)
+    texts = (*(field.name for field in fields if field.kind is Kind.TEXT), *source.record_texts)
+    bad = (~F.is_valid_utf8(name) for name in texts)
     return refused(rows, reduce(Column.__or__, bad, F.lit(False)), InvalidReason.UNREADABLE_FIELD)
 
 

@@ -73,6 +73,8 @@ def _unlike_frames(pipeline: Pipeline) -> Iterator[str]:
     for branch in stream.branches:
         if not isinstance(branch.source.messages, Layout):
             yield f"{join.name!r}: the messages of {branch.source.name!r} have no fixed width; give it a layout"
+        for name in branch.source.record_fields:
+            yield f"{join.name!r} takes nothing of the records but their values; leave {name!r} out"
         for step in branch.computations:
             yield f"{step.name!r} comes before {join.name!r}; move it after the join"
         if branch.time or branch.sequence:

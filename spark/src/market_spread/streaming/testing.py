@@ -17,14 +17,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from market_spread.common.clock import SystemClock, polls
-from market_spread.common.errors import DeadlineError
+from market_spread.common.errors import DeadlineError, RunFailedError
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
 from market_spread.streaming.modes import registry
+from market_spread.streaming.modes.failures import sentence_of
 from market_spread.streaming.modes.registry import BY_NAME
 from market_spread.streaming.modes.rows import INVALID, late_in
 from market_spread.streaming.modes.support import check
@@ -64,15 +66,18 @@ def run(pipeline: Pipeline, *inputs: Mapping[str, Iterable[Input]], mode: str = 
 
     inputs: messages by source, each the value of a record or a `Record`; those of one mapping are processed before the
     next is sent, in micro-batch mode as one batch. Time is what the messages say. A window of time is output when a
-    message's time is past its end. PipelineError if the mode cannot run it. The first call in a process takes seconds,
-    and so does one in another mode than the call before.
+    message's time is past its end. PipelineError if the mode cannot run it, RunFailedError if the query fails. The
+    first call in a process takes seconds, and so does one in another mode than the call before.
     """
     with MemoryRun(_session(mode), pipeline, mode) as running:
         for given in inputs:
             with running.at_once():
                 for source, values in given.items():
                     running.send(source, values)
-            running.process()
+            try:
+                running.process()
+            except StreamingQueryException as error:
+                raise RunFailedError(sentence_of(error)) from None
         found = Outputs({sink: running.received(sink) for sink in (*pipeline.outputs, INVALID)})
         found.late = running.late()
         return found

@@ -1,11 +1,9 @@
 """Keeps the query running: waits for slots, starts it, follows its progress, restarts it when it fails."""
 
 import logging
-import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -17,6 +15,7 @@ from market_spread.common.logs import log_event
 from market_spread.streaming.driver.engine import SparkEngine
 from market_spread.streaming.driver.progress import Partition, QueryProgress, new_commits
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
+from market_spread.streaming.modes.failures import sentence_of
 from market_spread.v1.control_pb2 import Phase
 
 _log = logging.getLogger(__name__)
@@ -128,7 +127,7 @@ class Supervisor:
                 rehearsing._warm_the_query_up()
             self.engine.prepare()
         except (*_SPARK_ERRORS, RunFailedError) as error:
-            log_event(_log, "standby.not_warm", logging.WARNING, reason=_sentence_of(error))
+            log_event(_log, "standby.not_warm", logging.WARNING, reason=sentence_of(error))
         self._change(phase=Phase.PHASE_IDLE, detail="")
         while self._stop_by_ns is None and not is_ours():
             self.clock.sleep_ns(_STANDBY_POLL_NS)
@@ -164,7 +163,7 @@ class Supervisor:
                 raise self._failed(f"the job's JVM ended: {error}") from error
             except (*_SPARK_ERRORS, MarketSpreadError) as error:
                 failures = 1 if self.state.progress.batch_id > committed_before else failures + 1
-                self._after_failure(failures, _sentence_of(error))
+                self._after_failure(failures, sentence_of(error))
         self._change(phase=Phase.PHASE_FINISHED, detail="")
 
     def _wait_for_slots(self) -> None:
@@ -271,7 +270,7 @@ class Supervisor:
         except _SPARK_ERRORS as error:
             if self._stop_by_ns is None:
                 raise
-            log_event(_log, "query.not_stopped", logging.WARNING, reason=_sentence_of(error))
+            log_event(_log, "query.not_stopped", logging.WARNING, reason=sentence_of(error))
 
     def _note_commits(self, query: StreamingQuery) -> None:
         after = self.state.progress.batch_id
@@ -306,13 +305,3 @@ class Supervisor:
                 self.state = replace(self.state, progress=progress)
             self._changed.notify_all()
         self.on_change(self.state)
-
-
-def _sentence_of(error: Exception) -> str:
-    """What it says, without details; of an error in a Python worker what was raised there, and the user's line."""
-    first, *more = str(error).strip().splitlines() or [type(error).__name__]
-    raised = (line for line in more if line[:1].strip() and first.endswith("Traceback (most recent call last):"))
-    places = [(Path(file), line) for file, line in re.findall(r'^ +File "(.+)", line (\d+)', str(error), re.MULTILINE)]
-    # Not the packages of an environment, or of the image.
-    where = [f"{file.name}:{line}: " for file, line in places[-1:] if not {"site-packages", "packages"} & {*file.parts}]
-    return "".join([*where, next(raised, first)])

@@ -11,7 +11,7 @@ from functools import reduce
 from string import Formatter
 from typing import Any, assert_never
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
@@ -28,6 +28,7 @@ from market_spread.streaming.record_codec import (
 )
 
 INVALID = "invalid"  # every pipeline's topic of malformed messages
+_RESULTS = "_results"  # of the functions of a step, while it is done
 _LATE_METRIC = "late"  # in the progress of a batch, if late rows are routed to a sink
 Step = Callable[[DataFrame, Computation], DataFrame]
 METADATA_TYPES: Mapping[str, str] = {
@@ -73,23 +74,49 @@ def _any_null(names: Iterable[str]) -> Column:
 
 def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
     """The rows after a step of columns."""
-    row = Row({name: F.col(name) for name in rows.columns})
     match computation:
         case Filter():
-            keep = computation.keep(row)
-            return refused(rows, keep.isNull(), InvalidReason.MISSING_VALUE).where(~is_good() | keep)
+            rows, (keep,) = _called(rows, computation, [computation.keep])
+            rows = refused(rows, keep.isNull(), InvalidReason.MISSING_VALUE).where(~is_good() | keep)
         case Map():
-            return rows.withColumns({name: function(row) for name, function in computation.added.items()})
+            rows, values = _called(rows, computation, computation.added.values())
+            rows = rows.withColumns(dict(zip(computation.added, values, strict=True)))
         case FlatMap():
-            elements = computation.elements(row)
+            rows, (elements,) = _called(rows, computation, [computation.elements])
             rows = refused(rows, elements.isNull(), InvalidReason.MISSING_VALUE)
             # A malformed row has no elements and stays; a good one without elements is dropped.
             exploded = rows.withColumn(computation.into, F.explode_outer(F.when(is_good(), elements)))
-            return exploded.where(~is_good() | F.col(computation.into).isNotNull())
+            rows = exploded.where(~is_good() | F.col(computation.into).isNotNull())
         case MapBatches():
             raise TypeError(f"{computation.name!r} is Python, not columns")
         case never:
             assert_never(never)
+    return rows.drop(_RESULTS)
+
+
+def _called(
+    rows: DataFrame, step: Computation, functions: Iterable[Callable[[Row], Any]]
+) -> tuple[DataFrame, list[Column]]:
+    """What the functions of a step return for the rows, which are refused, if the step diverts them, where one raises.
+
+    To Spark the attempt is the body of a function of an array: of any other expression Spark may calculate parts that
+    occur twice before it, where nothing catches what they raise.
+    """
+    row = Row({name: F.col(name) for name in rows.columns})
+    values = [function(row) for function in functions]
+    if step.on_error == "fail":
+        return rows, values
+    results = F.struct(*(value.alias(f"_{i}") for i, value in enumerate(values)))
+    attempt = F.get(F.transform(F.array(F.lit(0)), lambda _: _null_if_it_raises(results)), F.lit(0))
+    rows = rows.withColumn(_RESULTS, F.when(is_good(), attempt))
+    refusing = refused(rows, F.col(_RESULTS).isNull(), InvalidReason.FUNCTION_RAISED)
+    return refusing, [F.col(_RESULTS)[f"_{i}"] for i in range(len(values))]
+
+
+def _null_if_it_raises(column: Column) -> Column:
+    sql: Any = SparkSession.active()._jvm.org.apache.spark.sql  # type: ignore[union-attr]
+    expressions = sql.classic.ExpressionUtils
+    return Column(expressions.column(sql.catalyst.expressions.TryEval(expressions.expression(column._jc))))
 
 
 def branch_rows(

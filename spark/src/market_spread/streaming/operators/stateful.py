@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from market_spread.streaming.messages import Messages, Names, each_once, fields_of, whole_numbers
-from market_spread.streaming.operators.stateless import NamedStep, Row, Sink
+from market_spread.streaming.operators.stateless import NamedStep, OnError, Row, Sink
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,8 @@ class StatefulMap(PythonState):
     of arrays (n,) in the order in which the rows take effect, and the state (None for a new key); returns the arrays of
     `gives`, and the new state. forget_after_s: how long after a key's last row its state is kept, by the time that the
     source declares; for ever without it. forgotten: called then with the key and the state; returns the arrays of
-    `gives`. late_s: see TimeWindow.
+    `gives`. late_s: see TimeWindow. on_error: see OnError; a row that is diverted leaves the state as it was, and an
+    exception in `forgotten` always fails.
 
     >>> def highest(driver, rows, before):
     ...     best = max([*rows.fare, *([before["best"]] if before else [])])
@@ -162,6 +163,7 @@ class StatefulMap(PythonState):
     forget_after_s: float | None = None
     forgotten: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]] | None = None
     late_s: float = 0.0
+    on_error: OnError = "fail"
     kind: ClassVar[str] = "stateful map"
 
     def problem(self, schemas: RowSchemas) -> str | None:

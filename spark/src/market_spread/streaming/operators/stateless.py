@@ -6,8 +6,8 @@ always gets arrays.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from market_spread.common.wire.layout import Layout
 from market_spread.streaming.messages import Messages, Names, each_once, fields_of
@@ -17,6 +17,10 @@ from market_spread.streaming.messages import Messages, Names, each_once, fields_
 ORIGIN: Names = ("topic", "partition", "offset", "position")
 STAMPS: Names = ("sent_us", "read_us", "emitted_us")
 RESERVED_NAMES: Names = (*ORIGIN, *STAMPS, "reason")
+
+# What an exception in a function of a step does: fail the job, or divert the row to `invalid`. A function that raises
+# for several rows is called again for half of them, down to the row that it raises for, so it must have no effects.
+OnError = Literal["fail", "divert"]
 
 
 class Row(Mapping[str, Any]):
@@ -64,7 +68,9 @@ class NamedStep:
 
 @dataclass(frozen=True, slots=True)
 class StatelessStep(NamedStep):
-    """What all stateless steps have."""
+    """What all stateless steps have. on_error: see OnError."""
+
+    on_error: OnError = field(default="fail", kw_only=True)
 
     @property
     def needs(self) -> Names:

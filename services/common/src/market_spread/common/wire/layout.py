@@ -135,6 +135,7 @@ class InvalidReason(Enum):
     UNKNOWN_FORMAT = 4
     MISSING_VALUE = 5
     OVERFLOW = 6
+    FUNCTION_RAISED = 7
 
 
 # Orders of the warm-up have ids from here on; ids of measured orders are below.

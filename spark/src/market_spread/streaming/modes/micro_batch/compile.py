@@ -47,7 +47,7 @@ from market_spread.streaming.operators.stateful import (
     StatefulMap,
     StatefulStep,
 )
-from market_spread.streaming.operators.stateless import ORIGIN, Computation, MapBatches, Row
+from market_spread.streaming.operators.stateless import ORIGIN, Computation, MapBatches, OnError, Row
 from market_spread.streaming.pipeline import Pipeline, Stream
 
 if TYPE_CHECKING:
@@ -108,17 +108,37 @@ def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:
     """
     types = ", ".join(f"{name} {kind}" for name, kind in {**step.gives, **METADATA_TYPES}.items())
 
+    def call(good: pd.DataFrame) -> pd.DataFrame:
+        return rows_of(step.gives, step.function(Row({name: good[name].to_numpy() for name in step.takes})), None)
+
     def work(chunks: "Iterable[DataFrameLike]") -> "Iterator[DataFrameLike]":
         for chunk in chunks:
             is_bad = chunk["reason"].notna()
             good = chunk[~is_bad]
-            given = step.function(Row({name: good[name].to_numpy() for name in step.takes}))
-            yield rows_of(step.gives, given, None)
+            yield from _attempted(good, call, step.gives, step.on_error)
             if is_bad.any():
                 yield rows_of(step.gives, {}, chunk[is_bad])
 
     taken = _filled(with_values(rows, step.takes), step.takes)
     return taken.select(*step.takes, *METADATA_TYPES).mapInPandas(work, types)
+
+
+def _attempted(
+    rows: pd.DataFrame, call: Callable[[pd.DataFrame], pd.DataFrame], gives: Iterable[str], on_error: OnError
+) -> Iterator[pd.DataFrame]:
+    """What becomes of the rows: see OnError."""
+    try:
+        made = call(rows)
+    except Exception:
+        if on_error == "fail" or rows.empty:
+            raise
+        if len(rows) > 1:
+            half = len(rows) // 2
+            for part in (rows[:half], rows[half:]):
+                yield from _attempted(part, call, gives, on_error)
+            return
+        made = rows_of(gives, {}, rows.assign(reason=InvalidReason.FUNCTION_RAISED.value))
+    yield made
 
 
 def rows_of(gives: Iterable[str], given: Mapping[str, Any], origin: pd.DataFrame | None) -> pd.DataFrame:
@@ -269,7 +289,9 @@ def _keyed(
         case StatefulMap():
             forgets = state if state.forget_after_s else None
             gives = {**keyed_by, **state.gives}
-            work = KeyedWork(keys, state.takes, gives, state.state, state.update, sequence, forgets=forgets)
+            work = KeyedWork(
+                keys, state.takes, gives, state.state, state.update, sequence, forgets=forgets, on_error=state.on_error
+            )
         case never:
             assert_never(never)
     nullable = [name for name in fields if name not in replace(pipeline.stream, state=None, computations=()).present]
@@ -315,7 +337,7 @@ class KeyedWork:
 
     sequence: the field that numbers a key's rows; a row whose number is not higher than the earlier ones is dropped.
     keeps_rows: whether each output row is an input row with more fields, which keeps its origin and stamps. forgets:
-    the step, if its state is forgotten.
+    the step, if its state is forgotten. on_error: see OnError.
     """
 
     keys: Names
@@ -326,6 +348,7 @@ class KeyedWork:
     sequence: str | None
     keeps_rows: bool = False
     forgets: StatefulMap | None = None
+    on_error: OnError = "fail"
 
     @property
     def stored_state(self) -> Mapping[str, str]:
@@ -353,7 +376,7 @@ class KeyedWork:
         if is_bad.any():
             yield rows_of(self.gives, {}, rows[is_bad])
         if not is_bad.all():
-            yield self._update(rows[~is_bad], state)
+            yield from _attempted(rows[~is_bad], partial(self._update, state=state), self.gives, self.on_error)
 
     def _update(self, rows: pd.DataFrame, state: GroupState) -> pd.DataFrame:
         before = self._read(state)
@@ -371,10 +394,9 @@ class KeyedWork:
             last = max(int(rows["_time"].iloc[-1]), before[_LAST] if before else 0)
             after = {**after, _LAST: last, **{_KEY + name: value for name, value in zip(self.keys, key, strict=True)}}
             state.setTimeoutTimestamp(last // 1000 + round(self.forgets.forget_after_s * 1000))
+        made = rows_of(self.gives, given, rows) if self.keeps_rows else self._rows(key, given)
         state.update(tuple(self._stored(name, after[name]) for name in self.stored_state))
-        if self.keeps_rows:
-            return rows_of(self.gives, given, rows)
-        return self._rows(key, given)
+        return made
 
     def _rows(self, key: tuple[Any, ...], given: Mapping[str, Any]) -> pd.DataFrame:
         count = len(next(iter(given.values()))) if given else 0

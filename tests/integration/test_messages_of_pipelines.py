@@ -34,7 +34,7 @@ from market_spread.streaming import (
     Stream,
     Text,
 )
-from market_spread.streaming.testing import Record, run
+from market_spread.streaming.testing import InputRecord, run
 
 MODES = ("micro-batch", "real-time")
 
@@ -178,12 +178,14 @@ class TestInEveryMode:
             Sink("others", Text(pattern), key="desk", keep=lambda row: row.trace.isNull()),
         )
         given = [
-            Record(trade("anna", 5), key="é", at_us=1_700_000_000_123_000, headers={"trace-id": "x", "trace": "y"}),
-            Record(trade("anna", 6), key="é", at_us=2_000),
+            InputRecord(
+                trade("anna", 5), key="é", at_us=1_700_000_000_123_000, headers={"trace-id": "x", "trace": "y"}
+            ),
+            InputRecord(trade("anna", 6), key="é", at_us=2_000),
             trade("anna", 7),
-            Record(trade("anna", 8), key=b"\xff"),
-            Record(trade("anna", 9), key="b", headers={"trace-id": b"\xff"}),
-            Record("none", key="b"),
+            InputRecord(trade("anna", 8), key=b"\xff"),
+            InputRecord(trade("anna", 9), key="b", headers={"trace-id": b"\xff"}),
+            InputRecord("none", key="b"),
         ]
 
         found = run(counted.to_sink(*kept, name="desks"), {"trades": given}, mode=mode)
@@ -199,7 +201,7 @@ class TestInEveryMode:
         names = Source("names", layout, key="of", timestamp="at_us", time="at_us")
         pipeline = names.to_sink(Sink("out", Text("{name} {of} {at_us}")), name="names")
 
-        found = run(pipeline, {"names": [Record(b"NannaNbert", key="x", at_us=7_000)]}, mode=mode)
+        found = run(pipeline, {"names": [InputRecord(b"NannaNbert", key="x", at_us=7_000)]}, mode=mode)
 
         assert sorted(found["out"]) == [b"anna x 7000", b"bert x 7000"]
 

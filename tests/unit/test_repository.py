@@ -271,7 +271,7 @@ def imports_of(path: Path) -> set[str]:
 
 def face_of(package: str) -> set[str]:
     """What a package shows: its modules and names that `__all__` lists."""
-    found = re.search(r"^__all__.* = (\[[^]]*\])$", MODULES[package].read_text(), re.MULTILINE)
+    found = re.search(r"^__all__.* = (\[[^]]*\])(?:  # fmt: skip)?$", MODULES[package].read_text(), re.MULTILINE)
     return set(ast.literal_eval(found[1])) if found else set()
 
 

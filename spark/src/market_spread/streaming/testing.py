@@ -43,7 +43,7 @@ _sessions: dict[str, ExitStack] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class InputRecord:
     """A record of an input, if its value is not all. at_us: its time, Unix microseconds, which Kafka cuts to ms."""
 
     value: bytes | str
@@ -52,7 +52,7 @@ class Record:
     headers: Mapping[str, bytes | str] = field(default_factory=dict)
 
 
-Input = Record | bytes | str
+Input = InputRecord | bytes | str
 
 
 class Outputs(dict[str, list[bytes]]):
@@ -64,7 +64,7 @@ class Outputs(dict[str, list[bytes]]):
 def run(pipeline: Pipeline, *inputs: Mapping[str, Iterable[Input]], mode: str = MICRO_BATCH) -> Outputs:
     """The values of the records that each sink, and `invalid`, gets, in their order; and how many rows were late.
 
-    inputs: messages by source, each the value of a record or a `Record`; those of one mapping are processed before the
+    inputs: messages by source, each a record's value or an `InputRecord`; those of one mapping are processed before the
     next is sent, in micro-batch mode as one batch. Time is what the messages say. A window of time is output when a
     message's time is past its end. PipelineError if the mode cannot run it, RunFailedError if the query fails. The
     first call in a process takes seconds, and so does one in another mode than the call before.
@@ -158,7 +158,7 @@ class MemoryRun:
         """Add these records, or records with these values, to a source, all in its partition 0."""
         java_list = self._jvm.java.util.ArrayList()
         for given in inputs:
-            record = given if isinstance(given, Record) else Record(given)
+            record = given if isinstance(given, InputRecord) else InputRecord(given)
             headers = [{"key": name, "value": _base64(value)} for name, value in record.headers.items()]
             rest = {
                 "offset": self._offsets[source],

@@ -80,7 +80,8 @@ def _remove() -> None:
     for _ in polls(SystemClock(), config.deadline_s, every_s=_POLL_S):
         if not daemon_set.exists():
             return
-    raise RunFailedError(f"pods of {name} are still there after {config.deadline_s:g} s; look at their logs")
+    said = f"pods of {name} are still there after {config.deadline_s:g} s; look at their logs"
+    raise RunFailedError(f"{said}, and delete the nodes that are lost")
 
 
 def _tuner(config: HostTunerConfig, tree: HostTree, originals: Originals | None) -> Tuner:

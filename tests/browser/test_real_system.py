@@ -170,6 +170,7 @@ def test_pages_of_a_system_speak_of_messages_and_outputs(slow: Path, watched: Op
     assert watching.complaints == []
 
 
+@pytest.mark.full
 def test_steps_of_a_pipeline_have_the_names_of_its_user(pipeline: Path, watched: Open) -> None:
     steps = table(page_of(pipeline, watched, "computations"), "Steps of the pipeline")
 
@@ -184,6 +185,7 @@ def test_steps_of_a_pipeline_have_the_names_of_its_user(pipeline: Path, watched:
     assert {row["messages/s in"] for name, row in steps.items() if not name.startswith("source")} == {"–"}
 
 
+@pytest.mark.full
 def test_partitions_of_a_pipeline_are_told_by_its_commits(pipeline: Path, watched: Open) -> None:
     result = json.loads((pipeline / "result.json").read_text())
     page = page_of(pipeline, watched, "pipeline")

@@ -210,7 +210,9 @@ def in_order(rows: Rows, names: Sequence[str]) -> list[tuple[Any, ...]]:
     return sorted(tuple(row[name] for name in names) for row in rows)
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in ("vwap", "visits", "fraud") else pytest.mark.full) for name in JOBS]
+)
 def test_pipeline_gives_what_the_others_give(name: str, written: Path) -> None:
     batches = JOBS[name]
     expected = of_spark(name, written, batches)

@@ -56,6 +56,7 @@ def order(number: int) -> bytes:
     return f"OAAPL  B{1:06}{number:010}{100:+09}{150_000:010}{1_700_000_000_000_000 + number:016}".encode()
 
 
+@pytest.mark.full
 def test_an_order_meets_the_quote_of_before_its_state_was_spread(jobs: Jobs, tmp_path: Path) -> None:
     """The buckets of whole frames keep their keys: the quote of a lost state would have the sequence 0."""
     jobs.create_topics("nbbo", "orders", "alerts", "invalid")

@@ -307,7 +307,7 @@ def of_template(folder: Path, template: str, **keys: Any) -> Path:
     return folder / template
 
 
-def test_a_pipeline_in_real_time_passes_and_what_it_does_wrong_is_found(tmp_path: Path) -> None:
+def test_a_pipeline_in_real_time_passes(tmp_path: Path) -> None:
     pipeline = of_template(tmp_path, "word_count")
     status, result, said = run(pipeline)
     assert (status, result["verdict"]) == (0, "passed"), said
@@ -321,6 +321,10 @@ def test_a_pipeline_in_real_time_passes_and_what_it_does_wrong_is_found(tmp_path
     }  # fmt: skip
     assert result["cpu_us_per_message"] > 0
 
+
+@pytest.mark.full
+def test_what_a_pipeline_in_real_time_does_wrong_is_found(tmp_path: Path) -> None:
+    pipeline = of_template(tmp_path, "word_count")
     edit(pipeline / "pipeline.py", "import Json, ", "import Json, Map, ")
     wrong = 'Map("wrong", {"count": lambda row: row.count + (row.id == 1500).cast("int")})'
     edit(pipeline / "pipeline.py", 'into="count"))', f'into="count")).to({wrong})')
@@ -355,20 +359,25 @@ def test_the_rule_of_the_market_passes_and_a_wrong_limit_is_told_with_the_order(
     assert '"symbol"' in result["faults"]["missing"][0]
 
 
-def test_a_script_of_pyspark_passes_and_its_loss_is_found(tmp_path: Path) -> None:
+# So slow that a machine with more to do keeps up: each word of a batch is a call of Python.
+SLOW = {"profile": "constant", "messages_per_s": 100}
+
+
+def test_a_script_of_pyspark_passes(tmp_path: Path) -> None:
     # So long that some batches end within it: CPU is counted from one to the next, and workers of Python take long.
-    # So slow that a machine with more to do keeps up: each word of a batch is a call of Python.
-    load = {"profile": "constant", "messages_per_s": 100, "duration_s": 16}
-    spark = of_template(tmp_path, "structured_streaming", load=load)
+    spark = of_template(tmp_path, "structured_streaming", load=SLOW | {"duration_s": 16})
     status, result, said = run(spark)
     assert (status, result["verdict"]) == (0, "passed"), said
     assert (result["mode"], result["alerts_received"], result["alerts_missing"]) == ("spark", 1600, 0)
     assert result["conservation"] == {"sent": 1800, "processed": 1800, "invalid": 0, "in_flight": 0}
     assert result["cpu_us_per_message"] > 0
 
+
+@pytest.mark.full
+def test_what_a_script_of_pyspark_loses_is_found(tmp_path: Path) -> None:
+    spark = of_template(tmp_path, "structured_streaming", load=SLOW | {"duration_s": 8})
     rows = "rows.assign(count=before + 1 + rows.index)"
     edit(spark / "job.py", rows, f"{rows}.query('id % 1000 != 999')")
-    change(spark, load=load | {"duration_s": 8})
     status, result, said = run(spark)
     assert status == 1, said
     assert (result["alerts_missing"], result["alerts_wrong"]) == (1, 0)

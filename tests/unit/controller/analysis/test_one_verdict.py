@@ -86,13 +86,14 @@ def test_slowness_on_a_spoiled_machine_is_the_machines(slow: Criterion) -> None:
     assert verdicts_of(slow, Criterion.STOLEN).conclude().verdict is Verdict.VOID
 
 
-def test_what_the_sender_was_late_with_excuses_no_stall_but_all_other_slowness() -> None:
-    conclusion = verdicts_of(Criterion.STALLED, Criterion.LAG_GROWING, Criterion.LATE_GENERATOR).conclude()
+@pytest.mark.parametrize("late", [Criterion.LATE_GENERATOR, Criterion.GENERATOR_QUEUE])
+def test_a_load_that_was_late_excuses_no_stall_but_all_other_slowness(late: Criterion) -> None:
+    conclusion = verdicts_of(Criterion.STALLED, Criterion.LAG_GROWING, late).conclude()
 
     assert (conclusion.verdict, conclusion.cause, conclusion.latencies_void) == (Verdict.FAILED, Cause.SYSTEM, True)
-    assert conclusion.decisive == (Criterion.STALLED, Criterion.LATE_GENERATOR)
-    assert verdicts_of(Criterion.LAG_GROWING, Criterion.LATE_GENERATOR).conclude().verdict is Verdict.VOID
-    spoiled = verdicts_of(Criterion.STALLED, Criterion.LATE_GENERATOR, Criterion.FOREIGN_LOAD).conclude()
+    assert conclusion.decisive == (Criterion.STALLED, late)
+    assert verdicts_of(Criterion.LAG_GROWING, late).conclude().verdict is Verdict.VOID
+    spoiled = verdicts_of(Criterion.STALLED, late, Criterion.FOREIGN_LOAD).conclude()
     assert spoiled.verdict is Verdict.VOID
 
 

@@ -704,6 +704,24 @@ def test_what_lay_at_the_broker_by_a_planned_fault_of_the_receiver_excuses_no_st
     assert (result.verdict, result.decisive[0]) == (Verdict.FAILED, "stalled"), result.reasons
 
 
+@pytest.mark.parametrize(
+    ("oldest_s", "broker", "decisive"),
+    [(0.9, "kept", ("stalled", "generator_queue")), (2.1, "kept", ("rig_stalled",)), (2.1, "stopped", ("stalled",))],
+)
+def test_a_broker_that_is_slow_as_the_job_catches_up_excuses_its_stall_only_if_a_frame_waited_as_long(
+    plan: RunPlan, observed: Observed, alerts: Alerts, oldest_s: float, broker: str, decisive: tuple[str, ...]
+) -> None:
+    """What is caught up with takes the CPU that the broker needs; what waited for a stopped broker did so by plan."""
+    observed.alerts = standing_still(alerts, 4.0)
+    observed.sent.acknowledge_histogram = histogram(*[2_000] * 900, *[400_000] * 100)
+    observed.sent.unacknowledged_age_us_max = round(oldest_s * 1e6)
+    observed.faults = (carried_out("stop", "broker", 1.0, 2.0),) if broker == "stopped" else ()
+
+    result = result_of(with_faults(plan) if observed.faults else plan, observed, "a-run")
+
+    assert result.decisive[: len(decisive)] == decisive, result.reasons
+
+
 def test_one_partition_of_the_input_that_stands_still_alone_fails_the_run(plan: RunPlan, observed: Observed) -> None:
     parted = dataclasses.replace(plan, workload=plan.workload.changed(market={"partitions": 2}))
     alerts = a_minute_of_alerts(lambda age_us: np.full(len(age_us), 5_000))

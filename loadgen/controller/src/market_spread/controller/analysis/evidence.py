@@ -114,8 +114,9 @@ _LOST_BY_RIG = frozenset({Criterion.LOST_BY_SENDER, Criterion.BROKE_OFF, Criteri
 # What is certain, unless the rig did one of these: it lost messages itself, or its clock was moved.
 _CERTAIN = dict.fromkeys(_ALWAYS, frozenset[Criterion]()) | dict.fromkeys(_LOST, _LOST_BY_RIG)
 _CERTAIN[Criterion.JOB_STAMPS] = frozenset({Criterion.CLOCK_ERROR})
-# A late sender excuses no stall: one that its lateness explains is laid to the sender already.
-_CERTAIN[Criterion.STALLED] = _CERTAIN[Criterion.RECOVERED] = _OF_THE_RIG - {Criterion.LATE_GENERATOR}
+# No stall is excused by these: one that a late sender or a slow broker explains is laid to them already.
+_EXPLAINED = {Criterion.LATE_GENERATOR, Criterion.GENERATOR_QUEUE}
+_CERTAIN[Criterion.STALLED] = _CERTAIN[Criterion.RECOVERED] = _OF_THE_RIG - _EXPLAINED
 # What a system that stands still or falls behind brings about, or one that takes too long; alone it is the rig's.
 _BEHIND = frozenset({Criterion.STALLED, Criterion.LAG_GROWING})
 _CONSEQUENCES = {

@@ -269,7 +269,8 @@ def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:
 
     While the machine stands still, everything on it is silent; and what the broker acknowledges, the sender tells. A
     sender may answer whose load is late, and a receiver that does not get to its alerts. Both tell their waits apart
-    from what the alerts say: for as long as orders waited, as many were not sent, or their alerts lay at the broker.
+    from what the alerts say: for as long as orders waited, as many were not sent, or their alerts lay at the broker. A
+    broker may acknowledge other frames while one waits.
     """
     priority = {"machine": 1, "broker": -1}
     explaining = [each for each in rig.silences if _explains(each, stall)]
@@ -286,9 +287,13 @@ def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:
     was_late = (waited.sent_us - waited.intended_us).sum() >= _EXPLAINED_SHARE_MIN * waits_us.sum()
     if was_late and as_many(rig.sent.send_lag_histogram):
         return replace(stall, component="sender")
-    if any(it.fault.target == "receiver" for it in rig.faults):  # what lay at the broker then lay there by plan
-        return None
-    return replace(stall, component="receiver") if as_many(rig.received.fetch_histogram) else None
+    planned = {
+        it.fault.target for it in rig.faults
+    }  # what waits for one of these, or lies at the broker, does so by plan
+    if "broker" not in planned and rig.sent.unacknowledged_age_us_max >= long_us:
+        return replace(stall, component="broker")
+    lay = "receiver" not in planned and as_many(rig.received.fetch_histogram)
+    return replace(stall, component="receiver") if lay else None
 
 
 def _explains(other: Silence, stall: Silence) -> bool:

@@ -242,13 +242,9 @@ def _ended(environment: Environment, capture: Capture, notes: RunNotes) -> Itera
 
 
 def judge_again(
-    folder: RunFolder,
-    plan: RunPlan,
-    *,
-    clock: Clock,
-    console: Console,
+    folder: RunFolder, plan: RunPlan, *, clock: Clock, console: Console,
     print_result: Callable[[RenderableType], object] | None = None,
-) -> Result:
+) -> Result:  # fmt: skip
     """Judge, capture and report what is on disk; no process is started. Shows the result, as `launch` does.
 
     UsageError if this version draws other messages than were sent: it would judge by orders that nobody saw.

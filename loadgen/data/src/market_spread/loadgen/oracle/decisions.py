@@ -69,13 +69,9 @@ class DecisionJudge(InputJudge):
     _ORDERS_AT_ONCE = 250_000
 
     def __init__(
-        self,
-        decisions: Decisions,
-        *,
-        alerted: Int64s | None = None,
-        delay_us: int | None = None,
+        self, decisions: Decisions, *, alerted: Int64s | None = None, delay_us: int | None = None,
         duplicates_allowed: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """alerted: ids of the orders with an alert, which must be those that are rejected; None: not looked at.
 
         delay_us: the run's longest delay from a message's intended send to its meeting the state; None takes the delays

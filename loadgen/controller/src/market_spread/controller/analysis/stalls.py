@@ -287,9 +287,8 @@ def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:
     was_late = (waited.sent_us - waited.intended_us).sum() >= _EXPLAINED_SHARE_MIN * waits_us.sum()
     if was_late and as_many(rig.sent.send_lag_histogram):
         return replace(stall, component="sender")
-    planned = {
-        it.fault.target for it in rig.faults
-    }  # what waits for one of these, or lies at the broker, does so by plan
+    # What waits for one of these, or lies at the broker for it, does so by plan.
+    planned = {it.fault.target for it in rig.faults}
     if "broker" not in planned and rig.sent.unacknowledged_age_us_max >= long_us:
         return replace(stall, component="broker")
     lay = "receiver" not in planned and as_many(rig.received.fetch_histogram)

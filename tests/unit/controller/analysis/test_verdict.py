@@ -706,7 +706,7 @@ def test_what_lay_at_the_broker_by_a_planned_fault_of_the_receiver_excuses_no_st
 
 @pytest.mark.parametrize(
     ("oldest_s", "broker", "decisive"),
-    [(0.9, "kept", ("stalled", "generator_queue")), (2.1, "kept", ("rig_stalled",)), (2.1, "stopped", ("stalled",))],
+    [(1.9, "kept", ("stalled", "generator_queue")), (2.1, "kept", ("rig_stalled",)), (2.1, "stopped", ("stalled",))],
 )
 def test_a_broker_that_is_slow_as_the_job_catches_up_excuses_its_stall_only_if_a_frame_waited_as_long(
     plan: RunPlan, observed: Observed, alerts: Alerts, oldest_s: float, broker: str, decisive: tuple[str, ...]

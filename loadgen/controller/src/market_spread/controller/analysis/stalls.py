@@ -237,7 +237,7 @@ def _gaps(
         stage_share = spent[stage] / (sum(spent.values()) or 1.0)
         still = Silence("job", begin, end)
         at_boundary = any(_shared_us(still, boundary) > 0 for boundary in boundaries)
-        blamed = _blamed(still, waited, rig) if rig else None
+        blamed = _blamed(still, waited, rig, longer_than_us) if rig else None
         yield Stall("job", begin, end, at_boundary, stage, stage_share, groups.name(int(order[place])), blamed)
 
 
@@ -264,13 +264,13 @@ def _numbered(times_us: Int64s, of: Int64s, base_us: int) -> Int64s:
     return np.minimum(times_us - base_us, _RUN_US_MAX - 1) + of * _RUN_US_MAX
 
 
-def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:
+def _blamed(stall: Silence, waited: Alerts, rig: Observed, limit_us: int) -> Silence | None:
     """What of the rig stood still and explains a stall; None if nothing does, so that it is the system's own.
 
     While the machine stands still, everything on it is silent; and what the broker acknowledges, the sender tells. A
     sender may answer whose load is late, and a receiver that does not get to its alerts. Both tell their waits apart
     from what the alerts say: for as long as orders waited, as many were not sent, or their alerts lay at the broker. A
-    broker may acknowledge other frames while one waits.
+    broker may acknowledge other frames while one waits; below the limit of a stall that is what catching up does to it.
     """
     priority = {"machine": 1, "broker": -1}
     explaining = [each for each in rig.silences if _explains(each, stall)]
@@ -289,7 +289,7 @@ def _blamed(stall: Silence, waited: Alerts, rig: Observed) -> Silence | None:
         return replace(stall, component="sender")
     # What waits for one of these, or lies at the broker for it, does so by plan.
     planned = {it.fault.target for it in rig.faults}
-    if "broker" not in planned and rig.sent.unacknowledged_age_us_max >= long_us:
+    if "broker" not in planned and rig.sent.unacknowledged_age_us_max >= max(long_us, limit_us):
         return replace(stall, component="broker")
     lay = "receiver" not in planned and as_many(rig.received.fetch_histogram)
     return replace(stall, component="receiver") if lay else None

@@ -16,7 +16,7 @@ from market_spread.common.wire.layout import ALERT, NBBO, ORDER, Layout
 from market_spread.controller.plan.plan import state_partition_of
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.loadgen.market.symbols import universe
-from market_spread.streaming import AsOfJoin, Sink, Source, Text
+from market_spread.streaming import AsOfJoin, Json, Sink, Source, Text
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.modes.micro_batch.as_of_join import frames_of
 from market_spread.streaming.modes.real_time import compile as real_time
@@ -64,6 +64,11 @@ class Record:
 
 
 Given = bytes | Record | None
+
+
+@dataclass
+class Account:
+    discount_bp: int | None
 
 
 def records(spark: SparkSession, *given: Given, topic: str = "nbbo", partition: int = 1) -> DataFrame:
@@ -198,6 +203,14 @@ def test_frame_of_wrong_length_is_one_malformed_row(spark: SparkSession) -> None
     found = faults(records(spark, QUOTE, *wrong, QUOTE))
 
     assert found == [(100, 0, None), *((offset, 0, WRONG_LENGTH) for offset in range(101, 110)), (110, 0, None)]
+
+
+def test_a_json_record_without_a_value_is_reported_and_not_taken_as_one_of_nulls(spark: SparkSession) -> None:
+    account = Json(Account)
+
+    rows = frames_to_messages(records_to_frames(records(spark, b'{"discount_bp": 50}', None), account), account)
+
+    assert [(row.offset, row.reason) for row in rows.orderBy("offset").collect()] == [(100, None), (101, WRONG_LENGTH)]
 
 
 UNREADABLE_QUOTES = [

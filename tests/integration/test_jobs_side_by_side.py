@@ -57,6 +57,11 @@ VIEWS = drawn(1_000, 2, step_ms=50_000, visitor=range(40))
 QUOTES = numbered("number", drawn(1_000, 3, symbol=SYMBOLS, offer=range(900, 1100)))
 CARDS = [f"card {number}" for number in range(15)]
 USED = drawn(3_000, 8, step_ms=2_000, card=CARDS, cents=(50, 2_000, 60_000))
+# A record of an account is later than those before it; the accounts of some orders have none, or get one later.
+ACCOUNTS = drawn(
+    300, 9, step_ms=2_000, account=[f"a{number}" for number in range(40)], tier=range(4), discount_bp=range(0, 300, 50)
+)
+ORDERED = numbered("order_id", drawn(2_400, 10, account=[f"a{number}" for number in range(50)], cents=range(1, 90_000)))
 PLACED, PAID = drawn(400, 4, order_id=range(300)), drawn(600, 5, order_id=range(300), cents=range(1, 9))
 # What ends the last windows, and of joins nothing.
 END = {"symbol": "END", "visitor": "END", "cents": 1, "shares": 1, "at_us": 10**12}
@@ -76,6 +81,12 @@ JOBS: dict[str, list[dict[str, Rows]]] = {
     "payments": [{"orders": PLACED[:200], "payments": PAID[:300]}, {"orders": PLACED[200:], "payments": PAID[300:]}],
     "largest": [{"trades": SLOW[:1000]}, {"trades": SLOW[1000:]}, {"trades": [END]}],
     "fraud": [{"payments": USED[:1500]}, {"payments": USED[1500:]}],
+    # First accounts alone. Where the others meet, no order is so near that an account of the other one comes before it.
+    "discounts": [
+        {"accounts": ACCOUNTS[:60], "orders": []},
+        {"accounts": ACCOUNTS[60:150], "orders": ORDERED[500:1190]},
+        {"accounts": ACCOUNTS[150:], "orders": ORDERED[1210:]},
+    ],
 }  # fmt: skip
 
 
@@ -126,24 +137,40 @@ def of_spark(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> lis
 
 FLOW = """
 import importlib, sys
+from datetime import timedelta
 import bytewax.operators as op
 from bytewax.connectors.files import FileSink, FileSource
 from bytewax.dataflow import Dataflow
 from bytewax.testing import run_main
 
-name, given, found = sys.argv[1:]
+def values_of(topic, records):
+    values = op.filter("of " + topic, records, lambda record: record[0] == topic)
+    return op.map("value of " + topic, values, lambda record: record[1])
+
+name, given, found, *topics = sys.argv[1:]
 flow = Dataflow(name)
-values = getattr(importlib.import_module(name + "_of_bytewax"), name)(op.input("in", flow, FileSource(given)))
+# Of several topics, an epoch a line: operators with state go by epochs, so they get the lines in their order.
+lines, epoch = (1, timedelta(0)) if len(topics) > 1 else (1000, None)
+records = op.map("cut", op.input("in", flow, FileSource(given, lines)), lambda line: line.split("\\t", 1))
+values = getattr(importlib.import_module(name + "_of_bytewax"), name)(*(values_of(topic, records) for topic in topics))
 op.output("out", values, FileSink(found))
-run_main(flow)
+run_main(flow, epoch_interval=epoch)
 """
 
 
+def by_time(batches: Sequence[dict[str, Rows]]) -> list[tuple[str, Any]]:
+    """The messages with their topics; those of several by time, which Streams' driver for tests does not see to."""
+    records = [(topic, row) for batch in batches for topic, rows in batch.items() for row in rows]
+    if len(batches[0]) > 1:
+        records.sort(key=lambda record: (record[1]["at_us"], record[0], json.dumps(record[1])))
+    return records
+
+
 def of_bytewax(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> list[dict[str, Any]]:
-    (source,) = batches[0]
     given, found = folder / "given.txt", folder / "found.txt"
-    given.write_text("\n".join(json.dumps(row) for batch in batches for row in batch[source]))
-    subprocess.run([python_of("bytewax"), "-c", FLOW, name, given, found], cwd=folder, check=True, timeout=120)
+    given.write_text("\n".join(f"{topic}\t{json.dumps(row)}" for topic, row in by_time(batches)))
+    command = [python_of("bytewax"), "-c", FLOW, name, given, found, *batches[0]]
+    subprocess.run(command, cwd=folder, check=True, timeout=120)
     # In the end of its input it puts out all windows, also the one that ends the others.
     return [row for row in map(json.loads, found.read_text().splitlines()) if "END" not in row.values()]
 
@@ -183,22 +210,24 @@ def of_flink(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> lis
 
 # By the job: the topic of its outputs.
 OUTPUTS = {"vwap": "vwaps", "exposure": "beyond", "visits": "visits", "payments": "paid", "largest": "largest",
-           "fraud": "suspects"}  # fmt: skip
+           "fraud": "suspects", "discounts": "discounted"}  # fmt: skip
+# By the topic: the field of a message that is the key of its record.
+KEYS = {"accounts": "account"}
 
 
 def of_kafka_streams(name: str, folder: Path, batches: Sequence[dict[str, Rows]]) -> list[dict[str, Any]]:
+    lines = [f"{topic}\t{row.get(KEYS.get(topic), '')}\t{json.dumps(row)}" for topic, row in by_time(batches)]
+    return of_topology(name, folder, lines)
+
+
+def of_topology(name: str, folder: Path, lines: Sequence[str]) -> list[dict[str, Any]]:
+    """What the topology makes of these records; see RunTopology."""
     java, source = find_java(), folder / f"{name.capitalize()}.java"
     tools = JarCache(jars=read_lock((TOPOLOGIES / "jars.lock").read_text()))
     tools.fetch(java)
     class_path = [*jars("streams", java), *JarCache().paths("broker"), *tools.paths("test")]
     runnable = compiled([source, TOPOLOGIES / "RunTopology.java"], class_path, java)
-    # Streams takes from two topics by the times of their records, as its driver for tests does not.
-    records = [
-        (row["at_us"], topic, json.dumps(row)) for batch in batches for topic, rows in batch.items() for row in rows
-    ]
-    if len(batches[0]) > 1:
-        records.sort()
-    (folder / "given.tsv").write_text("\n".join(f"{topic}\t{value}" for _, topic, value in records))
+    (folder / "given.tsv").write_text("\n".join(lines))
     words = ["-cp", os.pathsep.join(map(str, [runnable, *class_path])), "RunTopology", name.capitalize(), OUTPUTS[name]]
     command = [java.executable, *words, folder / "given.tsv", folder / "streams"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -253,10 +282,19 @@ def test_a_message_that_cannot_be_read_ends_flinks_job(written: Path) -> None:
         of_flink("visits", written, [{"views": [*VIEWS[:50], "no object"]}])
 
 
-@pytest.mark.parametrize(("name", "ends"), [("visits", False), ("exposure", True)])
-def test_a_message_that_cannot_be_read_is_lost_or_ends_the_query_of_spark(name: str, ends: bool, written: Path) -> None:
-    (source, rows), *_ = JOBS[name][0].items()
-    batches = [{source: ["no object", *rows[:50]]}]
+@pytest.mark.parametrize(
+    ("name", "source", "ends"),
+    [
+        ("visits", "views", False),
+        ("exposure", "orders", True),
+        pytest.param("discounts", "accounts", False, marks=pytest.mark.full),
+        pytest.param("discounts", "orders", True, marks=pytest.mark.full),
+    ],
+)
+def test_a_message_that_cannot_be_read_is_lost_or_ends_the_query_of_spark(
+    name: str, source: str, ends: bool, written: Path
+) -> None:
+    batches = [{**JOBS[name][0], source: ["no object", *JOBS[name][0][source][:50]]}]
     pipeline = getattr(importlib.import_module(name), name)()
 
     if ends:
@@ -267,6 +305,45 @@ def test_a_message_that_cannot_be_read_is_lost_or_ends_the_query_of_spark(name: 
     found = run(pipeline, {source: [json.dumps(row) for row in batches[0][source]]})
 
     assert [json.loads(report)["offset"] for report in found["invalid"]] == [0]
+
+
+def discounted(*batches: dict[str, Rows]) -> list[dict[str, Any]]:
+    given = [{source: [json.dumps(row) for row in rows] for source, rows in batch.items()} for batch in batches]
+    return [json.loads(value) for value in run(imported("discounts").discounts(), *given)["discounted"]]
+
+
+def test_what_compaction_removes_before_the_orders_come_changes_nothing(written: Path) -> None:
+    first, second, _ = JOBS["discounts"]
+    compacted = {row["account"]: row for row in first["accounts"]}
+
+    assert len(compacted) < len(first["accounts"]) - 20
+    assert discounted({"accounts": [*compacted.values()]}, second) == discounted(first, second)
+
+
+def test_an_order_of_before_what_compaction_has_left_gets_zeros_in_the_same_batch(written: Path) -> None:
+    account = {"account": "a1", "at_us": 2_000, "tier": 3, "discount_bp": 50}
+    orders = [{"order_id": at_us, "account": "a1", "at_us": at_us, "cents": 1} for at_us in (1_000, 2_000, 3_000)]
+    zeros = {**account, "at_us": 4_000, "tier": 0, "discount_bp": 0}
+
+    found = discounted({"accounts": [account], "orders": orders}, {"accounts": [zeros]}, {"orders": orders[:1]})
+
+    assert [(row["order_id"], row["tier"], row["discount_bp"]) for row in found] == [
+        (1_000, 0, 0),
+        (2_000, 3, 50),
+        (3_000, 3, 50),
+        (1_000, 0, 0),
+    ]
+
+
+def test_a_record_without_a_value_takes_the_account_out_of_the_table_of_kafka_streams(written: Path) -> None:
+    account = json.dumps({"account": "a1", "at_us": 1, "tier": 3, "discount_bp": 50})
+    order = json.dumps({"order_id": 1, "account": "a1", "at_us": 2, "cents": 1})
+
+    found = of_topology(
+        "discounts", written, [f"accounts\ta1\t{account}", f"orders\t\t{order}", "accounts\ta1\t", f"orders\t\t{order}"]
+    )
+
+    assert [(row["tier"], row["discount_bp"]) for row in found] == [(3, 50), (0, 0)]
 
 
 def lines_of(text: str) -> int:

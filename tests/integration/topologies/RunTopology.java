@@ -9,7 +9,8 @@ import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.TopologyTestDriver;
 
 /** Runs the topology of a class in Kafka Streams' own driver for tests: CLASS OUTPUT INPUT STATE, of which INPUT has a
- * line for each record, its topic and its value with a tab between; prints the values of the topic OUTPUT. */
+ * line for each record, its topic, its key and its value with tabs between, of which an empty one is null; prints the
+ * values of the topic OUTPUT. */
 class RunTopology {
   public static void main(String[] words) throws Exception {
     var builder = new StreamsBuilder();
@@ -24,8 +25,9 @@ class RunTopology {
     told.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
     try (var driver = new TopologyTestDriver(builder.build(), told)) {
       for (String line : Files.readAllLines(Path.of(words[2]))) {
-        String[] record = line.split("\t", 2);
-        driver.createInputTopic(record[0], new StringSerializer(), new StringSerializer()).pipeInput(record[1]);
+        String[] record = line.split("\t", 3);
+        driver.createInputTopic(record[0], new StringSerializer(), new StringSerializer())
+            .pipeInput(record[1].isEmpty() ? null : record[1], record[2].isEmpty() ? null : record[2]);
       }
       driver.createOutputTopic(words[1], new StringDeserializer(), new StringDeserializer())
           .readValuesToList()

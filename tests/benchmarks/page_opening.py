@@ -34,7 +34,7 @@ SECONDS = {"1 min": 60, "1 h": 3_600, "24 h": 86_400}
 # By age in seconds, how long the intervals are that the aggregator keeps; the oldest first.
 AGES_S = ((86_400, 60), (10_800, 10), (900, 1))
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-FINE = "&fine=market_spread_receiver_end_to_end_seconds"
+ONLY, FINE = "&only=market_spread_receiver_end_to_end_seconds", "&fine=market_spread_receiver_end_to_end_seconds"
 DIGIT = re.compile(r"\d")
 TIMES, VARIANTS = 5, 7
 
@@ -151,7 +151,7 @@ def opened(browser: Browser, url: str, seconds: int) -> Opened:
     data, is_long = f"{url}api/v1/runs/{RUN_ID}/data", seconds > 600
     *sizes, first, finer = (
         wire_bytes(each, headers)
-        for each in (*files, *((f"{data}?points=60{FINE}", f"{data}?points=240{FINE}") if is_long else (data, data)))
+        for each in (*files, *((f"{data}?points=60{ONLY}", f"{data}?points=240{FINE}") if is_long else (data, data)))
     )
     return Opened(sum(sizes), first, finer if is_long else 0, painted_ms, figures_ms, range_ms)
 

@@ -147,6 +147,10 @@ class Site:
                 series["intervals"] = [row for row in series["intervals"] if row[1] > begin and row[0] < end]
         elif self.cell_s > 1 or "points" in request.query_params:
             data = in_cells(data, self.run, self.cell_s if self.cell_s > 1 else COARSE_S)
+        only = request.query_params.get("only", "")
+        for series in data["series"]:
+            if only not in ("", series["name"]) and series["kind"] == "histogram":
+                series["intervals"] = []
         return JSONResponse(data, headers=HEADERS)
 
     async def _export(self, _request: Request) -> Response:

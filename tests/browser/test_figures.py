@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hdrh.histogram import HdrHistogram
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Page, Response, Route, expect
 
 from market_spread.common.hdr.codec import HIGHEST_US
 from tests.browser.conftest import Open
@@ -250,9 +250,33 @@ def test_a_long_run_opens_with_few_intervals_and_gets_finer_ones_then(watched: O
         wait_for_count(page, len(run.values(END_TO_END, MEASURED)))
 
         first, second = site.data_asked
-        assert first == "points=60&fine=market_spread_receiver_end_to_end_seconds"
+        assert first == "points=60&only=market_spread_receiver_end_to_end_seconds"
         assert second.endswith("points=240&fine=market_spread_receiver_end_to_end_seconds")
         assert second.startswith(f"from_unix_ms={BEGIN_MS + 120}&"), "of all of it"
+
+
+def test_finer_data_of_a_long_run_is_said_to_load_and_comes_again_after_another_run(watched: Open) -> None:
+    run, lags = SyntheticRun(seconds=700), "Send lag, all messages"
+    with Site(run) as site:
+        watching, held = watched(), list[Route]()
+        watching.page.route("**/data?from_unix_ms=*", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+        page = watching.open(site.url)
+        expect(page.locator(".range .length").last).to_have_text("bins of 30 s; finer data is loading", timeout=30_000)
+        assert table(page, "The triple of latencies")[lags]["p50"] == "–"
+
+        held.pop().continue_()
+        page.unroute("**/data?from_unix_ms=*")
+
+        expect(page.locator(".range .length").last).to_have_text("bins of 5 s", timeout=30_000)
+        lag = run.values(SEND_LAG, {}, BEGIN_MS + 25_000, BEGIN_MS + 85_000)
+        assert table(page, "The triple of latencies")[lags]["n"] == f"{len(lag):,}"
+        opened = page.url
+        page.evaluate("location.hash = '#/overview?run=another'")
+        expect(page.locator("#waiting")).to_contain_text("No run 'another' is known")
+        page.goto(opened)
+        expect(page.locator("#waiting")).to_be_hidden()
+        expect(page.locator(".range .length").last).to_have_text("bins of 5 s", timeout=30_000)
+        assert len(site.ranges_asked) == 2
 
 
 def test_a_run_that_goes_on_or_is_short_comes_as_fine_as_it_is_kept(run: SyntheticRun, watched: Open) -> None:

@@ -15,7 +15,7 @@ from tests.browser.conftest import Open
 from tests.browser.page_fixtures import blank_canvases
 from tests.browser.site_fixtures import Site
 
-PAINT_MS_MAX, FIGURES_CPU_S_MAX, FIRST_BYTES_MAX, TRIES = 500, 2.0, 1_000_000, 3
+PAINT_MS_MAX, FIGURES_CPU_S_MAX, FIRST_BYTES_MAX, TRIES = 500, 1.0, 500_000, 3
 DAY_S = 86_400
 
 
@@ -52,7 +52,7 @@ def test_the_first_paint_waits_neither_for_scripts_nor_for_data(site: Site, watc
     assert min(painted_ms) < PAINT_MS_MAX
 
 
-def test_a_day_opens_within_two_seconds_with_less_than_a_megabyte_and_then_has_more(day: str, watched: Open) -> None:
+def test_a_day_opens_within_a_second_with_less_than_half_a_megabyte_and_then_has_more(day: str, watched: Open) -> None:
     """Seconds of a CPU, by the aggregator and the page together: what others do on the machine takes none of these."""
     took_s = []
     for _ in range(TRIES):

@@ -15,11 +15,11 @@ const SILENT_MS = 1500;
 const FINE_ENOUGH_MS = 1500;
 const BINS = 240;
 /**
- * A run that has ended and is longer opens with so few intervals, and fewer still of histograms that the overview does not
- * draw over time; finer ones come for what is looked at.
+ * A run that has ended and is longer opens with so few intervals, and none of histograms that the overview does not draw
+ * over time; finer ones, and those, come for what is looked at.
  */
 const LONG_MS = 600_000;
-const COARSE = `?points=60&fine=${END_TO_END.name}`;
+const COARSE = `?points=60&only=${END_TO_END.name}`;
 
 export class Feed {
   /** @type {RunModel | null} the run that is open */
@@ -36,6 +36,8 @@ export class Feed {
   /** Whether there is an aggregator: not if this page is an exported file. */
   served = true;
   fromFile = false;
+  /** Whether finer intervals of what is looked at are on their way. */
+  refining = false;
 
   /** @type {Map<string, {data: RunData, head: RunHead}>} */
   #files = new Map();
@@ -209,7 +211,9 @@ export class Feed {
     this.loading = false;
     this.failure = "";
     this.#opening = "";
+    this.refining = false;
     this.#detail = null;
+    this.#asked = "";
     this.#heardAt = performance.now();
     if (this.model.live && this.#stream === null) this.#follow(this.model.runId);
     this.#changed();
@@ -272,6 +276,7 @@ export class Feed {
     const asked = `${runId} ${tick} ${range.from} ${range.to} ${fine}`;
     if (this.#asked === asked) return;
     this.#asked = asked;
+    this.refining = true;
     const query = `?from_unix_ms=${Math.floor(range.from)}&to_unix_ms=${Math.ceil(range.to)}${
       fine ? `&points=${BINS}&fine=${fine}` : "&points=600"
     }`;
@@ -279,10 +284,15 @@ export class Feed {
       (data) => {
         if (this.model?.runId !== runId || this.#asked !== asked) return;
         this.#detail = { model: new RunModel({ ...data, live }), range, tick, fine };
-        this.#changed();
+        this.#refined();
       },
-      () => {},
-    ); // what there is stays shown
+      () => this.#asked === asked && this.#refined(), // what there is stays shown
+    );
+  }
+
+  #refined() {
+    this.refining = false;
+    this.#changed();
   }
 
   /** @param {RunData} data */

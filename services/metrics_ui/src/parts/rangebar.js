@@ -101,7 +101,7 @@ export class RangeBar {
     const at = (ms) => elapsed((ms - view.begin) / 1000);
     if (document.activeElement !== this.field) this.field.value = `${at(view.range.from)}–${at(view.range.to)}`;
     setText(this.length, duration(view.range.to - view.range.from));
-    setText(this.bins, `bins of ${duration(view.widthMs)}`);
+    setText(this.bins, `bins of ${duration(view.widthMs)}${app.feed.refining ? "; finer data is loading" : ""}`);
     const { judged } = view.history;
     const chosen = app.route.choice.kind === "judged" && !judged ? WHOLE : app.route.choice;
     this.buttons.forEach((button, number) => {

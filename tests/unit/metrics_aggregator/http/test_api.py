@@ -328,6 +328,18 @@ def test_one_histogram_may_be_finer_than_the_others(rig: Rig) -> None:
     assert sum(interval[2] for interval in series(coarse, END_TO_END.name)["intervals"]) == 5_050
 
 
+def test_the_other_histograms_may_be_left_out_but_for_their_totals(rig: Rig) -> None:
+    for second in range(100):
+        rig.push(*range(second + 1))
+
+    with_it, without = rig.data(f"?points=50&only={END_TO_END.name}"), rig.data("?points=50&only=another")
+
+    assert 20 <= len(series(with_it, END_TO_END.name)["intervals"]) <= 50
+    assert series(without, END_TO_END.name)["intervals"] == []
+    assert series(without, END_TO_END.name)["total"] == series(with_it, END_TO_END.name)["total"]
+    assert all(20 <= len(series(of, ALERTS.name)["intervals"]) <= 50 for of in (with_it, without))
+
+
 def test_a_range_has_what_lies_in_it(rig: Rig) -> None:
     for _ in range(10):
         rig.push(5)

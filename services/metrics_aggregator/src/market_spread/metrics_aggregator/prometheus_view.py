@@ -1,20 +1,19 @@
 """What Prometheus is shown: the store's series, and the aggregator's own metrics, which the page is shown too."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from itertools import takewhile
 from typing import Any
 
 import psutil
 
-from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.exposition import QUANTILE_LABEL, RECENT_S, ExposedSeries
 from market_spread.common.telemetry.metrics import METRICS, Metric, counter, gauge, histogram
 from market_spread.metrics_aggregator.model.history import SECOND_NS
-from market_spread.metrics_aggregator.model.intervals import HistogramInterval
+from market_spread.metrics_aggregator.model.intervals import HistogramInterval, values_of
 from market_spread.metrics_aggregator.model.push_validation import QUANTILES
 from market_spread.metrics_aggregator.model.run import Epoch, RunState
 from market_spread.metrics_aggregator.model.series import CounterSeries, HistogramSeries, SeriesId
@@ -117,7 +116,7 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
     for series_id, series in store.series():
         if isinstance(series, HistogramSeries):
             newest = list(takewhile(lambda each: each.end_unix_ns > since_ns, reversed(list(series.history))))
-            recent = _merged(newest) if newest else None
+            recent = values_of(newest) if newest else None
             yield ExposedSeries(series_id.metric, series_id.all_labels(), series.merged, recent)
         else:
             yield ExposedSeries(series_id.metric, series_id.all_labels(), series.value)
@@ -128,13 +127,6 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
     yield ExposedSeries(BUILD_INFO, {"version": version("market-spread-metrics-aggregator")}, 1)
     for metric, read in _OF_ITSELF.items():
         yield ExposedSeries(metric, {}, read(store))
-
-
-def _merged(intervals: Iterable[HistogramInterval]) -> HdrCounts:
-    values = HdrCounts()
-    for interval in intervals:
-        values.merge_buckets(Buckets.decode(interval.encoded), interval.exact)
-    return values
 
 
 def aggregator_view(store: Store) -> dict[str, Any]:
@@ -218,7 +210,7 @@ def _latencies(run: RunState, limits: RunLimits, from_ns: int) -> Iterator[Expos
     """The quantiles that have a limit, of the alerts that came in the intervals from then on."""
     if not limits.latency_us_max:
         return
-    values = _merged(interval for _, interval in _measured(run, metric_names.END_TO_END, from_ns))
+    values = values_of(interval for _, interval in _measured(run, metric_names.END_TO_END, from_ns))
     for name in sorted(limits.latency_us_max):
         percent = float(QUANTILES[name]) * 100
         if values.count and (percent == 100 or values.supports(percent)):

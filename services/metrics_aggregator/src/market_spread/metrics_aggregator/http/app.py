@@ -89,8 +89,8 @@ class _RunsApi:
     async def data(self, request: Request) -> Response:
         within, points = _asked(request)
         copied = self._copy(await self._run(request))
-        fine = request.query_params.get("fine", "")
-        text = await asyncio.to_thread(data_json, copied, within, points=points, fine=fine)
+        named = {name: request.query_params.get(name, "") for name in ("fine", "only")}
+        text = await asyncio.to_thread(data_json, copied, within, points=points, **named)
         return Response(text, media_type="application/json")
 
     async def documents(self, request: Request) -> Response:

@@ -92,19 +92,26 @@ def copy_of(run: RunState, *, now_unix_ns: int, tick: int, aggregator: View) -> 
     return RunCopy(head, tuple(series))
 
 
-def data_json(copied: RunCopy, within: Range, *, points: int, fine: str = "") -> str:
+def data_json(copied: RunCopy, within: Range, *, points: int, fine: str = "", only: str = "") -> str:
     """The run's data, its intervals those of the range, at most so many a series: more are merged exactly.
 
-    They are merged to the same cells in all series; but if `fine` names a histogram, the others have _COARSE_POINTS.
+    They are merged to the same cells in all series; but if `fine` names a histogram, the others have _COARSE_POINTS,
+    and if `only` names one, the others have none: to merge them takes most of the time.
     """
-    chosen = [[each for each in series.intervals if within.has(each)] for series in copied.series]
+
+    def is_beside(of: SeriesId, name: str) -> bool:
+        return name not in ("", of.name) and of.metric.kind is MetricKind.HISTOGRAM
+
+    chosen = [
+        [each for each in series.intervals if within.has(each) and not is_beside(series.series_id, only)]
+        for series in copied.series
+    ]
     first = min((intervals[0].start_unix_ns for intervals in chosen if intervals), default=0)
     end = max((each.end_unix_ns for intervals in chosen for each in intervals), default=0)
     longest = max(map(len, chosen), default=0)
 
     def width_ns(of: SeriesId) -> int:
-        is_coarse = fine not in ("", of.name) and of.metric.kind is MetricKind.HISTOGRAM
-        most = min(points, _COARSE_POINTS) if is_coarse else points
+        most = min(points, _COARSE_POINTS) if is_beside(of, fine) else points
         return _width_ns(end - first, most) if longest > most else 0
 
     view = {

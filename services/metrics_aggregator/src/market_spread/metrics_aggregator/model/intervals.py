@@ -1,12 +1,10 @@
 """What was measured in an interval, and how several intervals become one without loss."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-
-from market_spread.common.hdr.codec import SLOTS, Buckets
-from market_spread.common.hdr.histogram import Exact
+from market_spread.common.hdr.codec import Buckets
+from market_spread.common.hdr.histogram import Exact, HdrCounts
 
 # What Python needs for one, measured with sys.getsizeof: the tuple, its numbers, its place in a list.
 _POINT_BYTES = 176
@@ -51,12 +49,15 @@ def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterv
     """One interval with all values of these, bucket added to bucket. There is at least one."""
     if len(intervals) == 1:
         return intervals[0]
-    counts = np.zeros(SLOTS, np.int64)
+    return sum_of(intervals, values_of(intervals).encode())
+
+
+def values_of(intervals: Iterable[HistogramInterval]) -> HdrCounts:
+    """All values of these."""
+    values = HdrCounts()
     for interval in intervals:
-        if interval.count:
-            buckets = Buckets.decode(interval.encoded)
-            counts[: len(buckets.counts)] += buckets.counts
-    return sum_of(intervals, Buckets.of(counts).encode())
+        values.merge_buckets(Buckets.decode(interval.encoded), interval.exact)
+    return values
 
 
 def sum_of(intervals: Sequence[HistogramInterval], encoded: bytes) -> HistogramInterval:

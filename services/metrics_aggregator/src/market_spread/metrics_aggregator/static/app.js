@@ -1489,7 +1489,7 @@
   var FINE_ENOUGH_MS = 1500;
   var BINS = 240;
   var LONG_MS = 6e5;
-  var COARSE2 = `?points=60&fine=${END_TO_END.name}`;
+  var COARSE2 = `?points=60&only=${END_TO_END.name}`;
   var Feed = class {
     /** @type {RunModel | null} the run that is open */
     model = null;
@@ -1505,6 +1505,8 @@
     /** Whether there is an aggregator: not if this page is an exported file. */
     served = true;
     fromFile = false;
+    /** Whether finer intervals of what is looked at are on their way. */
+    refining = false;
     /** @type {Map<string, {data: RunData, head: RunHead}>} */
     #files = /* @__PURE__ */ new Map();
     /** @type {RunHead[]} */
@@ -1664,7 +1666,9 @@
       this.loading = false;
       this.failure = "";
       this.#opening = "";
+      this.refining = false;
       this.#detail = null;
+      this.#asked = "";
       this.#heardAt = performance.now();
       if (this.model.live && this.#stream === null) this.#follow(this.model.runId);
       this.#changed();
@@ -1721,16 +1725,21 @@
       const asked = `${runId} ${tick} ${range.from} ${range.to} ${fine}`;
       if (this.#asked === asked) return;
       this.#asked = asked;
+      this.refining = true;
       const query = `?from_unix_ms=${Math.floor(range.from)}&to_unix_ms=${Math.ceil(range.to)}${fine ? `&points=${BINS}&fine=${fine}` : "&points=600"}`;
       this.#fetchData(runId, query).then(
         (data) => {
           if (this.model?.runId !== runId || this.#asked !== asked) return;
           this.#detail = { model: new RunModel({ ...data, live }), range, tick, fine };
-          this.#changed();
+          this.#refined();
         },
-        () => {
-        }
+        () => this.#asked === asked && this.#refined()
+        // what there is stays shown
       );
+    }
+    #refined() {
+      this.refining = false;
+      this.#changed();
     }
     /** @param {RunData} data */
     #takeFile(data) {
@@ -6289,7 +6298,7 @@
       const at = (ms) => elapsed((ms - view.begin) / 1e3);
       if (document.activeElement !== this.field) this.field.value = `${at(view.range.from)}–${at(view.range.to)}`;
       setText(this.length, duration(view.range.to - view.range.from));
-      setText(this.bins, `bins of ${duration(view.widthMs)}`);
+      setText(this.bins, `bins of ${duration(view.widthMs)}${app.feed.refining ? "; finer data is loading" : ""}`);
       const { judged } = view.history;
       const chosen = app.route.choice.kind === "judged" && !judged ? WHOLE2 : app.route.choice;
       this.buttons.forEach((button, number) => {

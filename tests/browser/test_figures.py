@@ -1,6 +1,7 @@
 """What stands on the pages is what `hdrhistogram` makes of the recorded values, under the policy that is served."""
 
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -277,6 +278,27 @@ def test_finer_data_of_a_long_run_is_said_to_load_and_comes_again_after_another_
         expect(page.locator("#waiting")).to_be_hidden()
         expect(page.locator(".range .length").last).to_have_text("bins of 5 s", timeout=30_000)
         assert len(site.ranges_asked) == 2
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_names_of_percentiles_below_a_curve_stand_apart(site: Site, watched: Open, width: int) -> None:
+    """As the canvas is told to write them, each name in the middle of its place."""
+    watching = watched(width=width)
+    watching.page.add_init_script("""
+        window.names = new Map();
+        const { fillText } = CanvasRenderingContext2D.prototype;
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, ...rest) {
+          if (/^p[0-9.]+$/.test(text)) window.names.set(text, [x, this.measureText(text).width]);
+          fillText.call(this, text, x, ...rest);
+        };
+    """)
+    page = watching.open(site.url)
+    page.wait_for_function("window.names.size > 3")
+
+    places = sorted(page.evaluate("[...window.names.values()]"))
+
+    gaps = [x - wide / 2 - (left + left_wide / 2) for (left, left_wide), (x, wide) in pairwise(places)]
+    assert min(gaps) > 4, places
 
 
 def test_a_run_that_goes_on_or_is_short_comes_as_fine_as_it_is_kept(run: SyntheticRun, watched: Open) -> None:

@@ -101,7 +101,7 @@ export class CurveChart {
               },
             }) => TICKS.filter((tick) => tick >= min && tick <= max),
             filter: (_plot, splits) => splits,
-            values: (plot, splits) => splits.map((x) => (plot.width < 420 && (x === 4 || x === 20) ? "" : nameAt(x))),
+            values: (plot, splits) => splits.map((x) => (plot.width < 560 && (x === 4 || x === 20) ? "" : nameAt(x))),
           }),
           latencyAxis(),
         ],

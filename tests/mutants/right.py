@@ -3,9 +3,12 @@
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from market_spread.common.wire.codec import Int64s
+from market_spread.loadgen.columns import Alerts, Bools, Orders
 from tests.mutants.inputs import BEGIN_US, Input, generated, hand_made
 from tests.mutants.system import MICRO_BATCH, REAL_TIME, Restart, Stop, System, partition_of
 from tests.mutants.wrong import HOTTEST
@@ -83,7 +86,57 @@ def of_life(life: str, mode: str, standstill_us: int) -> Iterator[Right]:
     yield Right("all decisions", deciding, lambda: given(generated(2)), decides=True)
 
 
+def odd_systems() -> Iterator[Right]:
+    """Right ones, each of which does something that a wrong one might, or is given little."""
+    drawn, system = np.random.default_rng(3), System(standstill_us=400_000)
+
+    def each_later(late_us: Callable[[Alerts], Int64s]) -> Callable[[Alerts], Alerts]:
+        def said(alerts: Alerts) -> Alerts:
+            us = late_us(alerts)
+            return replace(alerts, emitted_us=alerts.emitted_us + us, received_us=alerts.received_us + us)
+
+        return said
+
+    by_quotient = lambda bid, offer: (offer - bid >= 500) | (offer - bid >= 0.05 * ((bid + offer) / 2))  # noqa: E731
+    in_bursts = each_later(lambda alerts: -alerts.received_us % 1_000_000)
+    jittery = each_later(lambda alerts: drawn.integers(0, 300_000, len(alerts)))
+    with_a_tail = each_later(
+        lambda alerts: np.minimum(1_500_000, drawn.pareto(1.2, len(alerts)) * 3_000).astype(np.int64)
+    )
+    one_late = each_later(lambda alerts: np.where(np.arange(len(alerts)) == 1_000, 5_000_000, 0))
+    by_partition = each_later(lambda alerts: partition_of(alerts.symbol) * 300_000)
+    restart = partial(Restart, down_us=600_000)
+    for name, odd in (
+        ("a rule in floating point", replace(system, rule=by_quotient)),
+        ("all alerts of a second at once", replace(system, said=in_bursts)),
+        ("jitter of 300 ms", replace(system, said=jittery)),
+        ("jitter of 300 ms in batches", replace(system, mode=MICRO_BATCH, said=jittery)),
+        ("a heavy tail", replace(system, said=with_a_tail)),
+        ("one alert 5 s late", replace(system, said=one_late)),
+        ("each partition as late as it always is", replace(system, said=by_partition)),
+        ("killed at the begin", replace(system, restart=restart(BEGIN_US + 300_000))),
+        ("killed at the end", replace(system, restart=restart(BEGIN_US + 14_300_000))),
+        ("back at once", replace(system, restart=Restart(BEGIN_US + 7_000_000, 50_000))),
+    ):
+        yield Right(name, odd, lambda: generated(1))
+    for name, kept in (
+        ("one order of twenty", lambda orders: np.arange(len(orders)) % 20 == 3),
+        ("three orders", lambda orders: np.isin(np.arange(len(orders)), (100, 2_000, 4_000))),
+        ("no order on a probe", lambda orders: ~np.char.startswith(orders.symbol, b"/")),
+        ("no order for 5 s", lambda orders: np.abs(orders.intended_us - BEGIN_US - 8_500_000) > 2_500_000),
+    ):
+        yield Right(name, system, lambda kept=kept: with_orders(generated(1), kept))  # type: ignore[misc]
+    for seconds in (1, 3):
+        yield Right(f"{seconds} s", replace(system, seconds=seconds), lambda of=seconds: generated(1, seconds=of))  # type: ignore[misc]
+
+
+def with_orders(given: Input, kept: Callable[[Orders], Bools]) -> Input:
+    """The same with these orders alone."""
+    return replace(given, orders=given.orders[kept(given.orders)])
+
+
 def right_systems() -> Iterator[Right]:
     """All of them."""
+    yield from odd_systems()
     for life, mode, standstill_us in itertools.product(LIVES, MODES, STANDSTILLS_US):
         yield from of_life(life, mode, standstill_us)

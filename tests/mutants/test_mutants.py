@@ -24,7 +24,7 @@ from tests.mutants.on_the_way import WAYS, WrongWay, encoded, some
 from tests.mutants.parts import WRONG_PARTS, WrongPart, received, recorded
 from tests.mutants.real import SESSIONS
 from tests.mutants.rig import WRONG_RIGS, Conditions, WrongRig, measured
-from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, of_life, right_systems
+from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, Right, odd_systems, of_life, right_systems
 from tests.mutants.system import MICRO_BATCH, Restart, System
 from tests.mutants.verdicts import result
 from tests.mutants.wrong import DECISIONS, MUTANTS, SLOW, STAMPS, Mutant
@@ -108,6 +108,15 @@ def test_right_systems_are_never_failed_or_void(life: str, mode: str, standstill
         assert not right.decides or found.orders_decided == judgement.orders
         undecided += judgement.undecided
     assert undecided > 0  # else there was no race to be mistaken about
+
+
+@pytest.mark.parametrize("right", [*odd_systems()], ids=lambda right: right.name)
+def test_odd_systems_that_are_right_are_not_blamed(right: Right) -> None:
+    observed, found = result(right.system, right.make())
+
+    assert observed.judgement is not None
+    assert found.verdict is Verdict.PASSED, found.reasons
+    assert observed.judgement.ok, observed.judgement
 
 
 def test_tail_of_the_decisions_needs_ten_clusters_as_that_of_the_alerts_does() -> None:

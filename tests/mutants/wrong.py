@@ -12,7 +12,7 @@ from market_spread.controller.analysis.evidence import Criterion, Verdict
 from market_spread.controller.analysis.latency import STAGES
 from market_spread.controller.analysis.result import Result
 from market_spread.loadgen.columns import Alerts, Decisions, Quotes, symbol_codes
-from tests.mutants.inputs import BEGIN_US
+from tests.mutants.inputs import BEGIN_US, SECONDS
 from tests.mutants.parts import recorded
 from tests.mutants.system import (
     BATCH_US,
@@ -105,6 +105,12 @@ _rule("mid_not_halved", "5% of bid and offer together", lambda b, o: (o - b >= 5
 _rule("share_of_bid", "5% of the bid", lambda b, o: (o - b >= 500) | (20 * (o - b) >= b))
 _rule("share_of_offer", "5% of the offer", lambda b, o: (o - b >= 500) | (20 * (o - b) >= o))
 _rule("no_market_accepted", "0/0 is accepted", lambda b, o: rejected(b, o) & (o > 0))
+_rule(
+    "mid_rounded_down",
+    "of the mid only whole units count",
+    lambda b, o: (o - b >= 500) | (20 * (o - b) >= (b + o) // 2),
+)
+_rule("whole_cents", "prices count in whole cents", lambda b, o: rejected(b // 100 * 100, o // 100 * 100))
 _rule("both_clauses", "5 cents and 5% are needed", lambda b, o: (o - b >= 500) & (40 * (o - b) >= b + o))
 _rule("all_rejected", "every order is rejected", lambda b, o: np.ones(len(b), np.bool_))
 _rule("none_rejected", "no order is rejected", lambda b, o: np.zeros(len(b), np.bool_))
@@ -248,6 +254,27 @@ _state(
 )  # fmt: skip
 
 
+def _few_late(alerts: Alerts) -> Alerts:
+    """Three of them come 5 s late."""
+    late_us = np.where(np.isin(np.arange(len(alerts)), (200, 700, 1_200)), 5_000_000, 0)
+    return replace(alerts, emitted_us=alerts.emitted_us + late_us, received_us=alerts.received_us + late_us)
+
+
+_state("late_behind_few", "quotes are applied 1 s late, and three alerts come so late that all may seem to be",
+       _late(1, 1_000_000), said=_few_late)  # fmt: skip
+_state(
+    "away_behind_few", "quotes that come within 2 s are lost, and three alerts come 5 s late", said=_few_late,
+    heard=_only(lambda _, came_us: (came_us < BEGIN_US + _AFTER_US) | (came_us > BEGIN_US + _AFTER_US + 2_000_000)),
+)  # fmt: skip
+_state(
+    "last_second_frozen", "quotes of the last second do not come",
+    _only(lambda _, came_us: came_us < BEGIN_US + (SECONDS - 1) * 1_000_000),
+)  # fmt: skip
+_state(
+    "shed", "every tenth quote is lost", _only(lambda quotes, _: (np.arange(len(quotes)) % 10 != 3) | _firsts(quotes)),
+)  # fmt: skip
+
+
 def _wrong_key(symbols: Texts) -> Texts:
     return np.where(symbols == np.bytes_(b"P7    "), np.bytes_(b"P9    "), symbols)
 
@@ -309,6 +336,11 @@ def _orders_of_restart(alerts: Alerts) -> Bools:
     return (alerts.intended_us > BEGIN_US + 1_000_000) & (alerts.intended_us < BEGIN_US + 1_200_000)
 
 
+def _before_restart_again(alerts: Alerts) -> Alerts:
+    since_us = RESTART_LATE.killed_us - alerts.intended_us
+    return _with_again(alerts, (since_us > 0) & (since_us < 1_000_000), 3_000_000)
+
+
 def _sent_while_away(alerts: Alerts) -> Bools:
     back_us = RESTART.killed_us + RESTART.down_us
     return (alerts.intended_us > RESTART.killed_us) & (alerts.intended_us < back_us)
@@ -341,6 +373,22 @@ _transport(
 _transport(
     "restart_loses", "what was sent while the job was away is not read", "missing", restart=RESTART,
     said=lambda alerts: alerts[~_sent_while_away(alerts) | (alerts.emitted_us < RESTART.killed_us)],
+)  # fmt: skip
+_transport(
+    "last_lost", "the alert on the last order is lost", "missing",
+    said=lambda alerts: alerts[alerts.intended_us < alerts.intended_us.max()],
+)  # fmt: skip
+_transport(
+    "lost_when_late", "alerts that would be more than 300 ms late are not sent", "missing",
+    said=lambda alerts: alerts[alerts.received_us - alerts.intended_us < 300_000],
+)  # fmt: skip
+_transport(
+    "again_and_again", "after one restart, alerts come more often than their orders can have been read", "duplicated",
+    restart=RESTART_LATE, said=lambda alerts: _before_restart_again(_before_restart_again(alerts)),
+)  # fmt: skip
+_transport(
+    "thrice_of_two", "one of two jobs sends every 50th alert twice", "duplicated", replicas=2,
+    said=lambda alerts: _with_again(alerts, alerts.order_id % 50 == 0, 500_000),
 )  # fmt: skip
 _transport("accepted_too", "accepted orders have alerts", "unexpected", said=_accepted_too)
 _transport("future", "alerts name quotes that are not sent yet", "wrong", said=_from_the_future)

@@ -162,9 +162,11 @@ def judge_run(plan: RunPlan, observed: Observed, *, delay_us: int | None = None)
     delay_us: how long a message may have taken; by default what the alerts themselves say.
     """
     assert observed.alerts is not None
-    paths = partial(path_of, workload=plan.workload) if plan.workload.job.replicas > 1 else None
+    replays, replicas = replays_of(plan, observed), plan.workload.job.replicas
+    paths = partial(path_of, workload=plan.workload) if replicas > 1 or replays != WHOLE_RUN else None
+    reads_max = None if observed.error else replicas + 2 * observed.restarts  # a process's count may end with it
     delay_us = 0 if plan.is_fenced and delay_us is None else delay_us
-    oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replays_of(plan, observed), paths=paths)
+    oracle = Oracle(observed.alerts, delay_us=delay_us, replayed=replays, paths=paths, reads_max=reads_max)
     _add_input(oracle, plan, observed)
     return oracle.judgement()
 

@@ -122,27 +122,24 @@ class Oracle(InputJudge):
     delay_us: what no message took longer from its intended send to the state, which is then D throughout; None takes D
     from the receipts of the alerts. replayed: spans of Unix microseconds in which all was read that was read more than
     once, after a restart or by another job: what was to be sent by the end of one, with its first alert not received
-    before its begin, may have two alerts. In and across such a span states are several, and what was named before it
-    does not bind what comes after. paths: of several jobs that read the same, numbers for symbols; each job decides the
-    orders of one number in the order of their sending, and their first answers have delays of their own, however late a
-    job reads orders again (docs/adr/0021). None: there is one job, and no alert is belated.
+    before its begin, may have more alerts, reads_max in all (None: not known). In and across such a span states are
+    several, and what was named before it does not bind what comes after. paths: numbers for symbols, by default their
+    own. A job decides the orders of one number as they were sent, so an alert that one on a later order has overtaken
+    tells of no delay (docs/adr/0045). Given for several jobs, first answers have delays of their own (docs/adr/0021).
     """
 
     _ORDERS_AT_ONCE = 1_000_000
 
     def __init__(
-        self,
-        alerts: Alerts,
-        *,
-        delay_us: int | None = None,
-        replayed: Sequence[tuple[int, int]] = (),
-        paths: Callable[[Texts], Int64s] | None = None,
-    ) -> None:
+        self, alerts: Alerts, *, delay_us: int | None = None, replayed: Sequence[tuple[int, int]] = (),
+        paths: Callable[[Texts], Int64s] | None = None, reads_max: int | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(QuoteBook(naming(alerts.symbol, alerts.quote_sequence)))
         self._alerts = alerts
         self._delay_us = delay_us
         self._replayed = replayed
         self._paths = paths
+        self._reads_max = reads_max or len(alerts)
         self._alerted_ids = np.unique(alerts.order_id)
         self._order_count = 0
         self._orders = [Orders.from_rows(np.empty((0, ORDER.width), np.uint8))]
@@ -163,30 +160,33 @@ class Oracle(InputJudge):
         _, first, inverse = np.unique(alerts.order_id, return_index=True, return_inverse=True)
         first_of_order = first[inverse]
         is_first = first_of_order == np.arange(len(alerts))
-        replayed = ~is_first & read_again(alerts.intended_us, alerts.received_us[first_of_order], self._replayed)
+        reread = read_again(alerts.intended_us, alerts.received_us[first_of_order], self._replayed)
+        replayed = ~is_first & reread & (np.bincount(inverse)[inverse] <= self._reads_max)
         duplicated = ~is_first & ~replayed
 
-        if self._delay_us is not None:
-            delays = constant_delay(self._delay_us)
-            found, stale = self._found(orders, theirs, delays), 0
-        else:
+        intended_us, received_us = theirs.orders.intended_us, theirs.received_us
+        paths = theirs.symbol_ids if self._paths is None else self._paths(theirs.orders.symbol)
+        overtaken = falls_back(paths, intended_us)
+        delays = at_worst = constant_delay(self._delay_us or 0)
+        if self._delay_us is None:
             counted = ~duplicated[known]
-            delays = observed_delays(theirs.orders.intended_us[counted], theirs.received_us[counted])
-            found, stale = self._excused(orders, theirs, delays)
+            at_worst = observed_delays(intended_us[counted], received_us[counted]).at_worst()
+            counted &= reread[known] | ~overtaken
+            delays = observed_delays(intended_us[counted], received_us[counted])
+        found, stale = self._excused(orders, theirs, delays, at_worst)
 
         accepted, certainly_accepted, belated = found.accepted, found.certainly_accepted, np.empty(0, np.int64)
-        if self._paths is not None:
+        if self._paths is not None and self._replayed == WHOLE_RUN:
             # An alert on a later order of a path says that its job had decided the overtaken ones by then. If it can
             # have accepted an order, the alert on that one is belated; if not, it was lost there, and has come as late
             # as it has. The other first alerts bound their own delays, which those of a job that has come back do not
             # widen.
-            intended_us = theirs.orders.intended_us
-            overtaken = is_first[known] & falls_back(self._paths(theirs.orders.symbol), intended_us)
+            overtaken &= is_first[known]
             others = is_first[known] & ~overtaken
-            bound = observed_delays(intended_us[others], theirs.received_us[others])
+            bound = observed_delays(intended_us[others], received_us[others])
             window = book.window(theirs.symbol_ids, intended_us, bound.at(intended_us))
             belated = np.sort(theirs.orders.order_id[overtaken & window.accepting])
-            answers, _ = self._excused(orders, theirs, bound)
+            answers, _ = self._excused(orders, theirs, bound, bound.at_worst())
             more = answers.accepted & ~accepted & others
             if not self._are_few(int(more.sum())):  # a few can be of the one that came back, with nothing after them
                 accepted = accepted | more
@@ -208,7 +208,7 @@ class Oracle(InputJudge):
             received=len(self._alerted_ids), missing=int(found.missing.sum()), unexpected=int(unexpected.sum()),
             duplicated=int(duplicated.sum()), replayed=int(replayed.sum()), disagreeing=int(disagreeing.sum()),
             wrong=int(found.wrong.sum()), stale=stale, undecided=found.undecided, unchecked=found.unchecked,
-            delay_us=delays.longest_us,
+            delay_us=at_worst.longest_us,
             sentences={
                 "missing": sentences_of(found.missing, orders, lambda _: "it is rejected, but has no alert"),
                 "unexpected": sentences_of(unexpected, alerts, lambda i: _ACCEPTED if known[i] else _UNKNOWN_ORDER),
@@ -219,13 +219,13 @@ class Oracle(InputJudge):
             missing_us=tuple(orders.intended_us[found.missing].tolist()),
         )  # fmt: skip
 
-    def _excused(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> tuple["_BoundOutcome", int]:
-        """What the delays make of the run, without the stale faults if they are few; and how many these are.
+    def _excused(self, orders: Orders, theirs: "_KnownAlerts", *delays: Delays) -> tuple["_BoundOutcome", int]:
+        """What the first delays make of the run, without the stale faults if they are few; and how many these are.
 
-        Stale are faults that are none at worst. A missing alert is stale only beside an alert on an old quote: else it
-        has rather been lost.
+        Stale are faults that are none by the second, those at worst. A missing alert is stale only beside an alert on
+        an old quote: else it has rather been lost.
         """
-        found, at_worst = (self._found(orders, theirs, each) for each in (delays, delays.at_worst()))
+        found, at_worst = (self._found(orders, theirs, each) for each in delays)
         late = (found.accepted | found.wrong) & ~(at_worst.accepted | at_worst.wrong)
         late_us = np.sort(theirs.orders.intended_us[late])
         after, before = (np.searchsorted(late_us, orders.intended_us + near_us) for near_us in (_NEAR_US, -_NEAR_US))

@@ -10,6 +10,8 @@ import psutil
 import pytest
 import yaml
 
+from market_spread.controller.plan.faults import FaultKeys, RandomFaults
+from market_spread.controller.plan.reading import read_workload
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(300)
@@ -45,36 +47,55 @@ while True:
 """
 
 
-def run(folder: Path, workload: Path) -> tuple[int, dict[str, Any], str]:
-    """Exit status, result, and what was said."""
-    command = [sys.executable, "-m", "market_spread.controller.cli.main", "run", str(workload), "--json"]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
-    return ended.returncode, json.loads(ended.stdout) if ended.stdout else {}, ended.stderr
-
-
-@pytest.mark.parametrize("loses", [False, True])
-def test_a_system_that_loses_messages_at_its_restart_fails_and_one_that_does_some_again_passes(
-    tmp_path: Path, loses: bool
-) -> None:
-    command = [sys.executable, "-m", "market_spread.controller.cli.main", "init", "fares"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+def planned(tmp_path: Path, *, loses: bool, **faults: Any) -> Path:
+    """The workload of a system of ours with these faults, which loses messages at its restart or does some again."""
+    command("init", "fares", folder=tmp_path)
     folder = tmp_path / "fares"
     (folder / "system.py").write_text(SYSTEM.replace("LOSES", str(loses)))
     workload = yaml.safe_load((folder / "workload.yaml").read_text()) | LENIENT
     workload |= {"load": {"profile": "constant", "messages_per_s": 400, "duration_s": 30}, "warm_up": {"duration_s": 1}}
-    faults = {"recovers_within_s": 22, "schedule": [{"at_s": 6, "do": "kill", "target": "job", "for_s": 2}]}
     (folder / "workload.yaml").write_text(yaml.safe_dump({**workload, "slo": {}, "faults": faults}))
+    return folder / "workload.yaml"
 
-    status, result, said = run(folder, folder / "workload.yaml")
 
-    assert status == (1 if loses else 0), said
+def command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    whole = [sys.executable, "-m", "market_spread.controller.cli.main", *words]
+    return subprocess.run(whole, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
+
+
+def test_a_system_that_does_some_again_after_its_restart_passes(tmp_path: Path) -> None:
+    kill = {"at_s": 6, "do": "kill", "target": "job", "for_s": 2}
+    workload = planned(tmp_path, loses=False, recovers_within_s=22, schedule=[kill])
+
+    ended = command("run", str(workload), "--json", folder=workload.parent)
+
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
     (fault,) = result["planned_faults"]
     assert fault["text"] == "kill of the job for 2 s"
     assert fault["silence_s"] >= 2
     assert result["job_restarts"] == 1
-    assert result["verdicts"]["survives"]["holds"] is not loses
-    assert ("loses" in result["decisive"], result["alerts_missing"] > 100) == (loses, loses)
-    assert result["alerts_wrong"] == 0
+    assert result["verdicts"]["survives"]["holds"]
+    assert (result["alerts_missing"], result["alerts_wrong"]) == (0, 0)
+
+
+def test_a_torture_finds_a_system_that_loses_messages_at_its_restart(tmp_path: Path) -> None:
+    # The one fault that this seed draws is a kill of the job.
+    workload = planned(tmp_path, loses=True, recovers_within_s=10, random={"per_minute": 3, "of": ["kill"]})
+
+    words = ("torture", str(workload), "--hours", "0.0001", "--seed", "1", "--runs-folder", "runs", "--json")
+    ended = command(*words, folder=tmp_path)
+
+    assert ended.returncode == 1, ended.stderr
+    found = json.loads(ended.stdout)
+    assert [each["verdict"] for each in found["seeds"]] == ["failed"]
+    (kill,) = found["faults"]["kill of the job"]
+    assert kill["lost"] > 50
+    run = tmp_path / "runs" / "seeds" / "1" / found["seeds"][0]["run_id"]
+    assert "loses" in json.loads((run / "result.json").read_text())["decisive"]
+    assert read_workload(run.parent / "workload.yaml").faults == FaultKeys(
+        seed=1, recovers_within_s=10, random=RandomFaults(per_minute=3, of=("kill",))
+    )
 
 
 # Starts a child, suspends it, and is killed before that may go on.

@@ -1,5 +1,6 @@
-"""The commands that compare runs: `compare`, `ab` and `history`, and `sweep`, which compares rates."""
+"""The commands that make or compare many runs: `compare`, `ab`, `history`, `sweep` and `torture`."""
 
+import json
 import sys
 from collections.abc import Callable
 from functools import partial, wraps
@@ -148,14 +149,10 @@ def ab(
         read_workload(workload)
     names = [folder.resolve().name for folder in checkouts] or [workload.stem for workload in workloads]
     taking_turns = TakingTurns.open(
-        runs_folder or Path("runs") / f"ab-{'-'.join(names)}",
-        workloads,
-        pairs=repeats,
-        seed=random.SystemRandom().randrange(2**32) if seed is None else seed,
-        clock=SystemClock(),
-        options=run_options,
+        runs_folder or Path("runs") / f"ab-{'-'.join(names)}", workloads, pairs=repeats,
+        seed=random.SystemRandom().randrange(2**32) if seed is None else seed, clock=SystemClock(), options=run_options,
         trees=[tree_of(checkout) for checkout in checkouts],
-    )
+    )  # fmt: skip
     taking_turns.go_on(
         {
             arm: RunProcess(run_options, quiet=is_quiet(), checkout=checkout, name=words[0])
@@ -281,16 +278,42 @@ def sweep(
         raise UsageError(f"--start {start}; use {low} to {high}, which --from and --to allow")
     search = Search(
         start=start if start is not None else min(max(round(load.total() * 1e9 / load.duration_ns), low), high),
-        low=low,
-        high=high,
-        precision=read_share(precision, "--precision"),
-        repeats=repeats,
-        drift_share=0.0 if drift.rstrip("%") == "0" else read_share(drift, "--drift"),
-        curve=curve,
-    )
+        low=low, high=high, precision=read_share(precision, "--precision"), repeats=repeats,
+        drift_share=0.0 if drift.rstrip("%") == "0" else read_share(drift, "--drift"), curve=curve,
+    )  # fmt: skip
     place = runs_folder or Path("runs") / f"sweep-{workload.stem}"
     probing = Probing.open(place, workload, search, objectives, options=run_options)
     found = probing.go_on(RunProcess(run_options, quiet=is_quiet()), say, runs_max=runs_max)
     points = probing.points()
     put(search_page(workload.stem, found, points, objectives), partial(search_json, found, points, objectives))
     sys.exit(3 if found.is_contradictory else 0 if found.held else 1)
+
+
+@click.command(epilog="Example: market-spread torture loadgen/workloads/torture.yaml --hours 8")
+@click.argument("workload", type=options.FILE)
+@click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
+@click.option("--hours", type=click.FloatRange(0, 10_000, min_open=True), default=1.0, help="Begin runs for so long.")
+@click.option("--seed", type=click.IntRange(0, 2**62), default=1, help="The first seed; each run takes the next one.")
+@options.runs_folder_option("Folder for the runs, by default runs/torture-WORKLOAD. Seeds that it has count.", None)
+@_page_options
+def torture(
+    workload: Path, run_options: tuple[str, ...], hours: float, seed: int, runs_folder: Path | None, put: Put
+) -> None:
+    """Run a WORKLOAD under random faults, seed after seed.
+
+    The seed draws the messages and, as the workload's faults.random says, the faults. Each seed's workload and run
+    stay, so that one that was not survived can be made again. Options after -- go to every run. Run the same command
+    again to go on.
+
+    Exit status: 0 all that are not void passed, 1 one failed, 2 wrong usage, 3 all are void.
+    """
+    from market_spread.common.clock import SystemClock
+    from market_spread.controller.session.subprocess import RunProcess
+    from market_spread.controller.sweep.torture import Torture, torture_page
+
+    place = runs_folder or Path("runs") / f"torture-{workload.stem}"
+    tortured = Torture.open(place, workload, clock=SystemClock(), options=run_options)
+    tortured.go_on(RunProcess(run_options, quiet=is_quiet()), say, seed=seed, hours=hours)
+    page, document = torture_page(workload.stem, tortured.runs())
+    put(page, partial(json.dumps, document, indent=2))
+    sys.exit({"passed": 0, "failed": 1}.get(page.verdict, 3))

@@ -18,7 +18,7 @@ from market_spread.common.wire.layout import BUCKETS_MAX
 from market_spread.common.words import counted
 from market_spread.controller.cli import options
 from market_spread.controller.cli.authoring import init, systems
-from market_spread.controller.cli.comparing import ab, compare, history, sweep
+from market_spread.controller.cli.comparing import ab, compare, history, sweep, torture
 from market_spread.controller.cli.machine import plan, selftest
 from market_spread.controller.cli.options import FILE, FOLDER, show_result
 from market_spread.controller.exits import Commands, interrupt_once, printable, say
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # The commands as the help lists them, by what a user is about to do.
 SECTIONS = {
     "Run": ("run", "replay", "generate", "check", "list", "show", "export"),
-    "Compare": ("compare", "ab", "sweep", "history"),
+    "Compare": ("compare", "ab", "sweep", "torture", "history"),
     "Serve": ("ui", "up", "status", "down"),
     "Author": ("systems", "init", "describe", "pipeline"),
     "Operate": ("setup", "plan", "selftest", "topics", "probe"),
@@ -79,7 +79,7 @@ def main(quiet: bool) -> None:  # which is_quiet asks for
     show_warnings()
 
 
-for command in (systems, init, compare, ab, sweep, plan, history, selftest):
+for command in (systems, init, compare, ab, sweep, torture, plan, history, selftest):
     main.add_command(command)
 
 

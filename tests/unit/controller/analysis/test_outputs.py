@@ -86,3 +86,10 @@ def test_json_is_compared_by_what_it_says_and_all_else_to_the_byte() -> None:
     assert comparable(b"a ") != comparable(b"a")
     assert comparable("é") == comparable("é".encode())
     assert comparable(b"\xff") != comparable(b"\xfe")
+
+
+def test_it_is_said_when_the_messages_were_due_that_lack_an_output() -> None:
+    judgement = judge_checked(4, RIGHT, counted([(0, "a")]), ["out"], {0: 10, 1: 20, 2: 30, 3: 40})
+
+    assert judgement.missing == len(judgement.missing_us)
+    assert set(judgement.missing_us) == {20, 30}

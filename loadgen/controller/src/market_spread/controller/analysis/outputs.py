@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -64,8 +65,11 @@ def judge_counts(sent: int, answered: Int64s, are_one: Sequence[bool], names: Se
     return _judgement(sent, faults, received=received, duplicated=duplicates, expected=sent * len(names))
 
 
-def judge_checked(sent: int, expected: Outputs, got: Outputs, names: Sequence[str]) -> Judgement:
-    """By a check: every message has the outputs that it expects, and no other. Both are by `output_number`."""
+def judge_checked(
+    sent: int, expected: Outputs, got: Outputs, names: Sequence[str], due_us: Mapping[int, int] | None = None
+) -> Judgement:
+    """By a check: each message has the outputs it expects, by `output_number`; due_us: when each was due, if known."""
+    missing_us = []
     faults: dict[str, list[str]] = {kind: [] for kind in FAULTS}
     for number in sorted(expected.keys() | got.keys()):
         who, where = f"message {number % OUTPUTS_OF_TOPIC}", _where(number // OUTPUTS_OF_TOPIC, names)
@@ -77,11 +81,13 @@ def judge_checked(sent: int, expected: Outputs, got: Outputs, names: Sequence[st
         for right_value, value in zip(lacking, beyond, strict=False):
             faults["wrong"].append(f"{who} has the output {_shown(value)}{where} instead of {_shown(right_value)}")
         faults["missing"] += [f"{who} lacks the output {_shown(value)}{where}" for value in lacking[len(beyond) :]]
+        missing_us += [due_us[number % OUTPUTS_OF_TOPIC] for _ in lacking[len(beyond) :] if due_us]
         faults["unexpected"] += [
             f"{who} has the output {_shown(value)}{where}, and is to have none" for value in beyond[len(lacking) :]
         ]
     due, duplicates = sum(each.total() for each in expected.values()), len(faults["duplicated"])
-    return _judgement(sent, faults, received=len(got), duplicated=duplicates, expected=due)
+    judgement = _judgement(sent, faults, received=len(got), duplicated=duplicates, expected=due)
+    return replace(judgement, missing_us=tuple(missing_us))
 
 
 def _where(topic: int, names: Sequence[str]) -> str:

@@ -38,6 +38,7 @@ class SystemRun(Run):
         self._expected: list[tuple[int, str]] | None = None
         self._got: list[tuple[int, str]] = []
         self._numbers: dict[str, int] = {}  # of the messages, by their ids
+        self._due_us: dict[int, int] = {}
 
     def _prepare(self, clients: Clients, observed: Observed, addresses: Addresses) -> None:
         """Warm it up, until it has worked that off and every answer has come."""
@@ -92,7 +93,8 @@ class SystemRun(Run):
             return
         sent = observed.sent.messages_sent
         if self._expected is not None:
-            observed.judgement = judge_checked(sent, counted(self._expected), counted(self._got), self._names)
+            right, got = counted(self._expected), counted(self._got)
+            observed.judgement = judge_checked(sent, right, got, self._names, self._due_us)
         else:
             are_one = [each.expects == ONE for each in self._workload.output]
             observed.judgement = judge_counts(sent, observed.alerts.order_id, are_one, self._names)
@@ -113,6 +115,7 @@ class SystemRun(Run):
                     messages.append((int(headers[INTENDED_HEADER]), told))
         # In the order of their sends: those of a microsecond by their numbers, behind the warm-up's.
         messages.sort(key=lambda each: (each[0], each[1].number))
+        self._due_us = {message.number: due_us for due_us, message in messages}
         function, expected = load_function(reference), []
         with user_errors(reference):
             for cause, value, *of in function([message for _, message in messages]):

@@ -24,13 +24,10 @@ def to_json(board: Path) -> str:
     """The dashboard of a file, for Grafana. KeyError or ValueError if the file does not say what a board needs."""
     said = yaml.safe_load(board.read_text())
     filled = _filled(
-        _FORMS["dashboard"],
-        uid=f"market-spread-{board.stem}",
-        title=said["title"],
-        description=said["description"],
+        _FORMS["dashboard"], uid=f"market-spread-{board.stem}", title=said["title"], description=said["description"],
         panels=list(_panels(said["rows"])),
         variables=[*(_FORMS["variables"][name] for name in ("source", "page")), *map(_variable, said["variables"])],
-    )
+    )  # fmt: skip
     return json.dumps(filled, indent=2, sort_keys=True) + "\n"
 
 

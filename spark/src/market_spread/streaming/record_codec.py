@@ -45,15 +45,11 @@ def records_to_frames(records: DataFrame, messages: Messages, more: Sequence[Col
         count = F.when(F.col("frame_reason").isNull(), (length / messages.width).cast("int")).otherwise(1)
     reason = F.when(~known_format, InvalidReason.UNKNOWN_FORMAT.value)
     return records.select(
-        "value",
-        "topic",
-        F.col("partition").cast("bigint").alias("partition"),
-        "offset",
+        "value", "topic", F.col("partition").cast("bigint").alias("partition"), "offset",
         F.coalesce(_header(SENT_HEADER).try_cast("bigint"), F.lit(0)).cast("bigint").alias("sent_us"),
         wall_clock_us().alias("read_us"),
-        reason.when(~is_whole, InvalidReason.WRONG_LENGTH.value).alias("frame_reason"),
-        *more,
-    ).withColumn("messages", count)
+        reason.when(~is_whole, InvalidReason.WRONG_LENGTH.value).alias("frame_reason"), *more,
+    ).withColumn("messages", count)  # fmt: skip
 
 
 def count_messages(frames: DataFrame, source: str) -> DataFrame:

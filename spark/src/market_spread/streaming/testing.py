@@ -161,11 +161,8 @@ class MemoryRun:
             record = given if isinstance(given, InputRecord) else InputRecord(given)
             headers = [{"key": name, "value": _base64(value)} for name, value in record.headers.items()]
             rest = {
-                "offset": self._offsets[source],
-                "key": _base64(record.key),
-                "at_us": record.at_us,
-                "headers": headers,
-            }
+                "offset": self._offsets[source], "key": _base64(record.key), "at_us": record.at_us, "headers": headers,
+            }  # fmt: skip
             encoded = json.dumps(rest).encode()
             java_list.add(len(encoded).to_bytes(_LENGTH_BYTES, "big") + encoded + _bytes(record.value))
             self._offsets[source] += 1
@@ -241,12 +238,9 @@ class MemoryRun:
         rest = F.expr(f"cast(substring(value, {_LENGTH_BYTES + 1}, length) as string)")
         records = DataFrame(stream.toDF(), self._spark).withColumn("length", length)
         return records.withColumn("rest", F.from_json(rest, _REST)).select(
-            F.expr(f"substring(value, {_LENGTH_BYTES + 1} + length)").alias("value"),
-            F.lit(name).alias("topic"),
-            F.lit(0).alias("partition"),
-            "rest.*",
-            F.timestamp_micros("rest.at_us").alias("timestamp"),
-        )
+            F.expr(f"substring(value, {_LENGTH_BYTES + 1} + length)").alias("value"), F.lit(name).alias("topic"),
+            F.lit(0).alias("partition"), "rest.*", F.timestamp_micros("rest.at_us").alias("timestamp"),
+        )  # fmt: skip
 
 
 def _bytes(value: bytes | str) -> bytes:

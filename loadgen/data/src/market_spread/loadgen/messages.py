@@ -100,10 +100,7 @@ class MessageLoad:
     def _record(self, into: InputKeys, count: int, message: Message, number_: int, offset_ns: int) -> PlannedRecord:
         key = message.key.encode() if isinstance(message.key, str) else message.key
         return PlannedRecord(
-            topic=into.topic,
-            partition=count % into.partitions if key is None else partition_of(key, into.partitions),
-            value=message.encoded,
-            key=key,
-            headers=((ID_HEADER, b"%d" % number_), *message.headers),
+            topic=into.topic, partition=count % into.partitions if key is None else partition_of(key, into.partitions),
+            value=message.encoded, key=key, headers=((ID_HEADER, b"%d" % number_), *message.headers),
             intended_ns=self._start_ns + offset_ns,
-        )
+        )  # fmt: skip

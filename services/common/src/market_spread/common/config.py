@@ -15,12 +15,9 @@ from market_spread.common.errors import UsageError
 PREFIX = "MARKET_SPREAD_"
 # How a text is read as a value of a kind, and what it is if it cannot be.
 _KINDS: Mapping[Any, tuple[Callable[[str], Any], str]] = {
-    int: (int, "a whole number"),
-    float: (float, "a number"),
-    bool: ({"true": True, "false": False}.__getitem__, "true or false"),
-    str: (str, "a text"),
-    Path: (Path, "a path"),
-}
+    int: (int, "a whole number"), float: (float, "a number"),
+    bool: ({"true": True, "false": False}.__getitem__, "true or false"), str: (str, "a text"), Path: (Path, "a path"),
+}  # fmt: skip
 
 Config = TypeVar("Config")
 

@@ -231,16 +231,12 @@ def _of_sources(store: Store) -> Iterator[ExposedSeries]:
         for source, epochs in by_source.items():
             newest = epochs[-1]
             values: dict[Metric, float] = {
-                PUSHES: sum(epoch.pushes for epoch in epochs),
-                DUPLICATES: sum(epoch.duplicates for epoch in epochs),
-                MISSING: sum(epoch.missing for epoch in epochs),
-                DROPPED: sum(epoch.pushes_dropped for epoch in epochs),
+                PUSHES: sum(epoch.pushes for epoch in epochs), DUPLICATES: sum(epoch.duplicates for epoch in epochs),
+                MISSING: sum(epoch.missing for epoch in epochs), DROPPED: sum(epoch.pushes_dropped for epoch in epochs),
                 NEGATIVE: sum(merged.negative for merged in histograms[source]),
-                OVERFLOW: sum(merged.overflow for merged in histograms[source]),
-                STARTS: len(epochs),
-                LAST_PUSH: newest.end_unix_ns / 1e9,
-                CLOCK_SYNCHRONISED: float(newest.clock_synchronised),
-            }
+                OVERFLOW: sum(merged.overflow for merged in histograms[source]), STARTS: len(epochs),
+                LAST_PUSH: newest.end_unix_ns / 1e9, CLOCK_SYNCHRONISED: float(newest.clock_synchronised),
+            }  # fmt: skip
             if newest.clock_error_us >= 0:
                 values[CLOCK_ERROR] = newest.clock_error_us / 1e6
             for metric, value in values.items():

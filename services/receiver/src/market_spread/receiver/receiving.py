@@ -265,12 +265,9 @@ class Receiving:
         places, of_place = np.unique([order_id // OUTPUTS_OF_TOPIC, topic, partition], axis=1, return_inverse=True)
         for number, (output, of, at) in enumerate(places.T.tolist()):
             self._recorder.histogram(
-                metric_names.PARTITION_LATENCY,
-                phase=RunPhase.MEASURED.value,
-                topic=inputs[of],
-                partition=partition_label(at, len(inputs) * len(outputs)),
-                output=outputs[output],
-            ).record_us(latencies_us[of_place == number])
+                metric_names.PARTITION_LATENCY, phase=RunPhase.MEASURED.value, topic=inputs[of],
+                partition=partition_label(at, len(inputs) * len(outputs)), output=outputs[output],
+            ).record_us(latencies_us[of_place == number])  # fmt: skip
 
     def _record_decisions(self, firsts: Mapping[RunPhase, Int64s], duplicated: int, unreadable: int) -> None:
         """Only what there is, so that a run without decisions does not show any."""

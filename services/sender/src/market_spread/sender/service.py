@@ -101,14 +101,10 @@ class SenderService(SenderServicer):
             self.recorder.run_id = request.run_id
             self.recorder.begin_interval()  # what is pushed from here on is of this load alone
             publisher = Publisher(
-                load,
-                plan,
-                producer=producer,
-                recorder=self.recorder,
-                clock=self.clock,
+                load, plan, producer=producer, recorder=self.recorder, clock=self.clock,
                 unacknowledged_bytes_max=self.unacknowledged_bytes_max,
                 late_ns=request.limits.late_us * 1000 if request.limits.HasField("late_us") else LATE_NS_DEFAULT,
-            )
+            )  # fmt: skip
         except BaseException:
             producer.close()
             raise

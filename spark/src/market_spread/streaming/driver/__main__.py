@@ -95,16 +95,12 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     record = partial(record_committed, recorder, begin, len(pipeline.sources) * len(pipeline.sinks))
     supervisor = Supervisor(
         SparkEngine(spark, pipeline, config, early_end),
-        slots_needed=slots_needed(config.mode, sum(counts.values()), state_partitions),
-        slots_may_grow=not is_local,
-        slots_timeout_s=config.slots_timeout_s,
-        restarts_max=config.restarts_max,
+        slots_needed=slots_needed(config.mode, sum(counts.values()), state_partitions), slots_may_grow=not is_local,
+        slots_timeout_s=config.slots_timeout_s, restarts_max=config.restarts_max,
         warm_up=WarmUp(config.warm_up_batches if short_s else 0, short_s or config.batch_s, config.warm_up_timeout_s),
-        schedule=ReplicaSchedule(config.batch_s, config.replica, config.replicas),
-        clock=clock,
-        on_change=partial(_record, recorder, config.batch_s, record=record),
-        cpu_us=lambda: cpu_us_of(family()),
-    )
+        schedule=ReplicaSchedule(config.batch_s, config.replica, config.replicas), clock=clock,
+        on_change=partial(_record, recorder, config.batch_s, record=record), cpu_us=lambda: cpu_us_of(family()),
+    )  # fmt: skip
     # After the session, which installs its own handler of SIGINT.
     call_on_signals(lambda: supervisor.stop(config.stop_wait_s))
     service = JobService(supervisor, mode=config.mode, settings=settings, clock=clock)

@@ -189,13 +189,10 @@ class SparkEngine:
         """Plan the query ahead, without its checkpoint, so that the next start takes less."""
         config = self.config
         self._query = query_of(
-            self.spark,
-            self.pipeline,
-            self._mode,
+            self.spark, self.pipeline, self._mode,
             client={"bootstrap.servers": config.bootstrap_servers, **config.kafka_java_options()},
-            topics=config.topic_names((*self.pipeline.ends, INVALID)),
-            checkpoint=config.checkpoint,
-        )
+            topics=config.topic_names((*self.pipeline.ends, INVALID)), checkpoint=config.checkpoint,
+        )  # fmt: skip
         return self._query
 
     def start_query(self, batch_s: float) -> StreamingQuery:

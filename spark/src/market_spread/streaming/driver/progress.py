@@ -52,15 +52,12 @@ class QueryProgress:
 
     def after_commit(self, commit: Commit) -> "QueryProgress":
         committed = replace(
-            self,
-            batch_id=commit.batch_id,
-            offsets={**self.offsets, **commit.offsets},
+            self, batch_id=commit.batch_id, offsets={**self.offsets, **commit.offsets},
             records_committed=self.records_committed + commit.records,
             messages_committed=self.messages_committed + commit.messages,
-            batches=(*self.batches[1 - BATCHES_MAX :], commit),
-            is_followed=commit.is_followed,
+            batches=(*self.batches[1 - BATCHES_MAX :], commit), is_followed=commit.is_followed,
             late=self.late + commit.late,
-        )
+        )  # fmt: skip
         return committed.with_live(0, 0)
 
     def with_live(self, records: int, messages: int) -> "QueryProgress":
@@ -82,15 +79,12 @@ def commit_of(progress: Mapping[str, Any], late_s: float = 0.0) -> Commit:
     ends = (partition_offsets(source["endOffset"]) for source in progress["sources"])
     observed = progress.get("observedMetrics", {}).values()
     return Commit(
-        batch_id=progress["batchId"],
-        offsets={key: end for ended in ends for key, end in ended.items()},
-        records=sum(records.values()),
-        messages=sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed),
+        batch_id=progress["batchId"], offsets={key: end for ended in ends for key, end in ended.items()},
+        records=sum(records.values()), messages=sum(metrics.get(MESSAGES_METRIC) or 0 for metrics in observed),
         start_unix_ns=round(datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000) * 1_000_000,
-        duration_ns=progress["durationMs"].get("triggerExecution", 0) * 1_000_000,
-        late=late_in(progress),
+        duration_ns=progress["durationMs"].get("triggerExecution", 0) * 1_000_000, late=late_in(progress),
         is_followed=latest - late_s > watermark,
-    )
+    )  # fmt: skip
 
 
 def new_commits(recent: Iterable[Any], *, after_batch: int, late_s: float = 0.0) -> list[Commit]:

@@ -33,13 +33,9 @@ def open_session(config: JobConfig, folder: Path) -> SparkSession:
         name = f"spark.{process}.defaultJavaOptions"
         more[name] = without_collector(mode.session_settings[name], own_options)
     return registry.open_session(
-        mode,
-        master=config.master,
-        state_partitions=config.shuffle_partitions,
-        memory=config.driver_memory,
-        folder=str(folder),
-        more=more,
-    )
+        mode, master=config.master, state_partitions=config.shuffle_partitions, memory=config.driver_memory,
+        folder=str(folder), more=more,
+    )  # fmt: skip
 
 
 def pod_settings(config: JobConfig) -> dict[str, str]:

@@ -115,13 +115,9 @@ def causes_of_run(
 
 
 def causes_of(
-    alerts: Alerts,
-    events: Sequence[Event],
-    groups: Sequence[Groups] = (),
-    fetch: HdrCounts | None = None,
-    *,
+    alerts: Alerts, events: Sequence[Event], groups: Sequence[Groups] = (), fetch: HdrCounts | None = None, *,
     asked: str = "order",
-) -> Causes | None:
+) -> Causes | None:  # fmt: skip
     """What explains the slowest 1% of the orders, at least 20 of them; of fewer than 200 orders nothing is said.
 
     An order is laid to what it met for at least half of its excess over the median, or to a stage in which it and its

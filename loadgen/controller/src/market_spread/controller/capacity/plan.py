@@ -67,14 +67,10 @@ class Demand:
         fills = np.arange(ceil(2 * met / self.frame_messages) + 2) * self.frame_messages
         frames_per_s = readers * ticks_per_s * float(poisson.sf(fills, met).sum())
         return {
-            "always": 1,
-            "tasks": readers + parts,
-            "messages_per_s": self.messages_per_s,
-            "frames_per_s": frames_per_s,
-            "alerts_per_s": self.alerts_per_s,
-            "records_per_s": frames_per_s + self.alerts_per_s,
+            "always": 1, "tasks": readers + parts, "messages_per_s": self.messages_per_s, "frames_per_s": frames_per_s,
+            "alerts_per_s": self.alerts_per_s, "records_per_s": frames_per_s + self.alerts_per_s,
             "misses_per_s": self.messages_per_s * max(0.0, 1 - SYMBOLS_AT_HAND * parts / self.symbols),
-        }
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,13 +94,9 @@ class JobClient:
     """The control side of a job, or of several replicas of it. `close` it."""
 
     def __init__(
-        self,
-        *addresses: str,
-        outage_s: float = 0.0,
-        has_standby: bool = False,
-        clock: Clock | None = None,
+        self, *addresses: str, outage_s: float = 0.0, has_standby: bool = False, clock: Clock | None = None,
         identity: Identity = OPEN,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """has_standby: of two drivers one has the checkpoint, and the other one may be the next.
 
         outage_s: how long the job may not answer, as its driver is started again; it is seen as starting then.

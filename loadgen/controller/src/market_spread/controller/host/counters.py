@@ -79,14 +79,11 @@ class MachineCounters:
         """Counts since the machine started, and levels."""
         stat = _text(self._proc / "stat")
         counts = {
-            **_cpu_times(stat),
-            **_named(stat, {"ctxt": "context_switches", "processes": "forks"}),
+            **_cpu_times(stat), **_named(stat, {"ctxt": "context_switches", "processes": "forks"}),
             **_named(_text(self._proc / "vmstat"), {name: name for name in ("pswpin", "pswpout", "pgmajfault")}),
-            **self._pressure(),
-            **_netstat(self._proc / "net" / "snmp", "Tcp"),
-            **_netstat(self._proc / "net" / "netstat", "TcpExt"),
-            **self._network(),
-        }
+            **self._pressure(), **_netstat(self._proc / "net" / "snmp", "Tcp"),
+            **_netstat(self._proc / "net" / "netstat", "TcpExt"), **self._network(),
+        }  # fmt: skip
         if self._cgroup is not None:
             throttling = _text(self._cgroup / "cpu.stat")
             counts |= _named(throttling, {"throttled_usec": "throttled_s"}, 1e-6)

@@ -55,16 +55,12 @@ class Host:
         sockets = {each.get("physical id", "0") for each in info}
         cores = {(each.get("physical id", "0"), each.get("core id", str(number))) for number, each in enumerate(info)}
         return {
-            "model": first.get("model name"),
-            "microcode": first.get("microcode"),
-            "sockets": len(sockets),
-            "cores": len(cores),
-            "threads": len(info),
+            "model": first.get("model name"), "microcode": first.get("microcode"), "sockets": len(sockets),
+            "cores": len(cores), "threads": len(info),
             "numa_nodes": len(list((self._root / "sys/devices/system/node").glob("node[0-9]*"))) or None,
-            "hypervisor": "hypervisor" in flags,
-            "tsc_reliable": "constant_tsc" in flags and "nonstop_tsc" in flags,
+            "hypervisor": "hypervisor" in flags, "tsc_reliable": "constant_tsc" in flags and "nonstop_tsc" in flags,
             "turbo": self._turbo(),
-        }
+        }  # fmt: skip
 
     def _kernel(self) -> dict[str, Scalar]:
         """The drivers of its network: of what is hardware, or pretends to be."""

@@ -206,13 +206,10 @@ def _plan_of_system(workload: SystemWorkload) -> RunPlan:
     if isinstance(workload.load, Recorded):
         warm_up = workload.load.between(0, workload.warm_up.duration_s, workload.input)
     plan = RunPlan(
-        workload=workload,
-        initial=NO_LOAD,
-        warm_up=load(warm_up, WARM_UP_ORDER_ID_MIN),
-        measured=load(workload.load, 0, warm_up.total()),
-        probe_symbols=frozenset(),
+        workload=workload, initial=NO_LOAD, warm_up=load(warm_up, WARM_UP_ORDER_ID_MIN),
+        measured=load(workload.load, 0, warm_up.total()), probe_symbols=frozenset(),
         origin={"source": "system", "system": workload.system.kind},
-    )
+    )  # fmt: skip
     plan.measured.open_any(0)
     return plan
 
@@ -255,13 +252,10 @@ def plan_of_files(nbbo: Path, orders: Path, *, rate_per_s: int) -> RunPlan:
     )
     how = {"buckets": workload.market.partitions, "messages_per_s": rate_per_s}
     return RunPlan(
-        workload=workload,
-        initial=PlannedLoad("recorded", {"file": str(nbbo.resolve()), "layout": NBBO.name, **how}),
-        warm_up=None,
-        measured=PlannedLoad("recorded", {"file": str(orders.resolve()), "layout": ORDER.name, **how}),
-        probe_symbols=frozenset(),
-        origin={"source": "recorded", "nbbo": str(nbbo), "orders": str(orders)},
-    )
+        workload=workload, initial=PlannedLoad("recorded", {"file": str(nbbo.resolve()), "layout": NBBO.name, **how}),
+        warm_up=None, measured=PlannedLoad("recorded", {"file": str(orders.resolve()), "layout": ORDER.name, **how}),
+        probe_symbols=frozenset(), origin={"source": "recorded", "nbbo": str(nbbo), "orders": str(orders)},
+    )  # fmt: skip
 
 
 def quotes_of(load: Load) -> Iterator[Quotes]:

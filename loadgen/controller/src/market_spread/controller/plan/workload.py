@@ -339,11 +339,7 @@ def in_words(limits: RunLimits) -> str:
 
 # Where none is named: the job and the frames of loadgen/workloads/quick.yaml.
 DEFAULT_WORKLOAD = Workload(
-    name="default",
-    seed=1,
-    load=Constant(20_000, 60),
-    market=MarketKeys(symbols=350, partitions=1),
-    frames=FrameKeys(messages=200, linger_ms=2),
-    job=JobKeys(),
+    name="default", seed=1, load=Constant(20_000, 60), market=MarketKeys(symbols=350, partitions=1),
+    frames=FrameKeys(messages=200, linger_ms=2), job=JobKeys(),
     warm_up=WarmUpKeys(batches=12, duration_s=8, settle_s=5),
-)
+)  # fmt: skip

@@ -113,13 +113,9 @@ def self_test(
             f"give it more room: {reason}"
         )
     record = SelfTestRecord(
-        at=datetime.now(UTC).isoformat(timespec="seconds"),
-        rate_per_s=rate_per_s,
-        rates=(first, look(twice)),
-        machine=facts_of(Host().sections()),
-        code=code(),
-        packages=packages(),
-    )
+        at=datetime.now(UTC).isoformat(timespec="seconds"), rate_per_s=rate_per_s, rates=(first, look(twice)),
+        machine=facts_of(Host().sections()), code=code(), packages=packages(),
+    )  # fmt: skip
     record.write(runs_folder)
     return record
 

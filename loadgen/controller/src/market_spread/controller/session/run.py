@@ -259,14 +259,11 @@ class Run:
         due_ns = observed.looks[-1].unix_ns + max((to_ns - from_ns) // LOOKS_MAX, 1) if observed.looks else from_ns
         if due_ns <= job.counted_unix_ns <= to_ns:
             look = CpuReading(
-                unix_ns=job.counted_unix_ns,
-                messages_processed=job.messages_processed,
-                messages_sent=observed.sent.messages_sent,
-                job_cpu_us=job.counted_cpu_us,
-                executors_cpu_us=self.environment.executors_cpu_us(),
-                broker_cpu_us=self.environment.broker_cpu_us(),
+                unix_ns=job.counted_unix_ns, messages_processed=job.messages_processed,
+                messages_sent=observed.sent.messages_sent, job_cpu_us=job.counted_cpu_us,
+                executors_cpu_us=self.environment.executors_cpu_us(), broker_cpu_us=self.environment.broker_cpu_us(),
                 restarts=observed.restarts,
-            )
+            )  # fmt: skip
             observed.looks = (*observed.looks, look)
 
     def _starting(self, job: pb.JobStatusResponse) -> None:

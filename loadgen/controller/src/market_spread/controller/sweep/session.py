@@ -189,12 +189,9 @@ def _row(rate: int, runs: JudgedRuns) -> tuple[str, ...]:
     achieved = _median(runs, "achieved_rate_per_s")
     values = [*(_median_ms(runs, name) for name in PERCENTILES), _median(runs, "cpu_us_per_message")]
     return (
-        _verdict(runs).value,
-        _counts(runs),
-        f"{rate:,}",
-        "-" if achieved is None else f"{achieved:,.0f}",
+        _verdict(runs).value, _counts(runs), f"{rate:,}", "-" if achieved is None else f"{achieved:,.0f}",
         *("-" if value is None else short_number(value) for value in values),
-    )
+    )  # fmt: skip
 
 
 def _median_ms(runs: JudgedRuns, percentile: str) -> float | None:

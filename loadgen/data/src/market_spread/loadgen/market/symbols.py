@@ -123,13 +123,10 @@ def universe(symbols: int, buckets: int, state_partitions: int = 1) -> Universe:
     names += _probe_names(names, max(PROBE_SYMBOLS_MIN, symbols // 10), buckets, state_partitions)
     cells = _cells(names)
     return Universe(
-        cells=cells,
-        price=_prices(symbols, len(names) - symbols),
-        bucket=buckets_of(cells, buckets),
-        rejecting_ids=np.arange(rejecting),
-        accepting_ids=np.arange(rejecting, symbols),
+        cells=cells, price=_prices(symbols, len(names) - symbols), bucket=buckets_of(cells, buckets),
+        rejecting_ids=np.arange(rejecting), accepting_ids=np.arange(rejecting, symbols),
         probe_ids=np.arange(symbols, len(names)),
-    )
+    )  # fmt: skip
 
 
 def hot_count(ids: Int64s) -> int:

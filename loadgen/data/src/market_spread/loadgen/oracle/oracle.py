@@ -263,14 +263,10 @@ class Oracle(InputJudge):
         checks.append(replace(no_older, failed=no_older.failed & of_one_state))
         return _BoundOutcome(
             expected=int((window.rejecting & ~window.accepting).sum()),
-            certainly_accepted=int((window.accepting & ~window.rejecting).sum()),
-            undecided=int(undecided.sum()),
-            unchecked=int((undecided & silent).sum()),
-            missing=window.rejecting & ~window.accepting & silent,
-            accepted=accepted,
-            wrong=failed_any(checks) & ~accepted,
-            checks=checks,
-        )
+            certainly_accepted=int((window.accepting & ~window.rejecting).sum()), undecided=int(undecided.sum()),
+            unchecked=int((undecided & silent).sum()), missing=window.rejecting & ~window.accepting & silent,
+            accepted=accepted, wrong=failed_any(checks) & ~accepted, checks=checks,
+        )  # fmt: skip
 
 
 def read_again(intended_us: Int64s, received_us: Int64s, replayed: Sequence[tuple[int, int]]) -> Bools:

@@ -33,13 +33,9 @@ MESSAGE_OPTIONS = (
 )
 # A process that is started again, perhaps elsewhere, is found within seconds, and one that vanished is given up.
 _CLIENT_OPTIONS = (
-    *MESSAGE_OPTIONS,
-    ("grpc.max_reconnect_backoff_ms", 2_000),
-    ("grpc.dns_min_time_between_resolutions_ms", 2_000),
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
-    ("grpc.http2.max_pings_without_data", 0),
-)
+    *MESSAGE_OPTIONS, ("grpc.max_reconnect_backoff_ms", 2_000), ("grpc.dns_min_time_between_resolutions_ms", 2_000),
+    ("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 5_000), ("grpc.http2.max_pings_without_data", 0),
+)  # fmt: skip
 # A second server on the same port must fail, not share its connections; it takes the clients' pings.
 SERVER_OPTIONS = (*MESSAGE_OPTIONS, ("grpc.so_reuseport", 0), ("grpc.http2.min_ping_interval_without_data_ms", 5_000))
 
@@ -55,13 +51,10 @@ Problem = Callable[[], str | None]
 def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
     """The status code and message that a caller sees for an error of a handler; what is not meant is logged, too."""
     codes = {
-        UsageError: grpc.StatusCode.INVALID_ARGUMENT,
-        NotAllowedError: grpc.StatusCode.PERMISSION_DENIED,
-        WrongStateError: grpc.StatusCode.FAILED_PRECONDITION,
-        DeadlineError: grpc.StatusCode.DEADLINE_EXCEEDED,
-        UnavailableError: grpc.StatusCode.UNAVAILABLE,
-        MarketSpreadError: grpc.StatusCode.ABORTED,
-    }
+        UsageError: grpc.StatusCode.INVALID_ARGUMENT, NotAllowedError: grpc.StatusCode.PERMISSION_DENIED,
+        WrongStateError: grpc.StatusCode.FAILED_PRECONDITION, DeadlineError: grpc.StatusCode.DEADLINE_EXCEEDED,
+        UnavailableError: grpc.StatusCode.UNAVAILABLE, MarketSpreadError: grpc.StatusCode.ABORTED,
+    }  # fmt: skip
     for error_class, code in codes.items():
         if isinstance(error, error_class):
             return code, str(error)

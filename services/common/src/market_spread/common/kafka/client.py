@@ -206,13 +206,9 @@ class KafkaBroker:
             return consumer.end_offsets((topic, partition) for topic in topics for partition in range(counts[topic]))
 
     def create_topics(
-        self,
-        partitions: Mapping[str, int],
-        *,
-        replicas: int = 1,
-        appended: Collection[str] = (),
+        self, partitions: Mapping[str, int], *, replicas: int = 1, appended: Collection[str] = (),
         others_fit: bool = False,
-    ) -> list[str]:
+    ) -> list[str]:  # fmt: skip
         """Make the topics, by name with their numbers of partitions, that do not exist; which, when they can be used.
 
         appended: those with the time of the broker's append. UsageError if one exists with other partitions, unless
@@ -344,14 +340,10 @@ def _connected(kind: Callable[..., Any], broker: KafkaBroker, **settings: Any) -
         _require_listening(broker.bootstrap_servers)
         try:
             return kind(
-                bootstrap_servers=broker.bootstrap_servers.split(","),
-                client_id=broker.client_id,
-                bootstrap_timeout_ms=round(CONNECT_TIMEOUT_S * 1000),
-                reconnect_backoff_max_ms=1000,
-                **broker.security.client_options(),
-                **settings,
-                kafka_client=network,
-            )
+                bootstrap_servers=broker.bootstrap_servers.split(","), client_id=broker.client_id,
+                bootstrap_timeout_ms=round(CONNECT_TIMEOUT_S * 1000), reconnect_backoff_max_ms=1000,
+                **broker.security.client_options(), **settings, kafka_client=network,
+            )  # fmt: skip
         except BaseException:
             for opened in networks:
                 opened.close()

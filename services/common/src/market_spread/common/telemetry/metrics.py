@@ -68,11 +68,8 @@ DECISIONS_UNREADABLE = counter(
 PARTITION_LATENCY = histogram(
     "receiver_partition_end_to_end",
     "From the intended send of a message to the receipt of its first output in a topic, by the message's partition",
-    "phase",
-    "topic",
-    "partition",
-    "output",
-)
+    "phase", "topic", "partition", "output",
+)  # fmt: skip
 INVALID_RECORDS = counter("receiver_invalid", "Malformed messages that the job reported", "reason")
 
 # Spark job

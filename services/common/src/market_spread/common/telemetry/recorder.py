@@ -164,13 +164,9 @@ class Recorder:
             number._changed = False
         self._sequence += 1
         push = PushRequest(
-            source=self._source,
-            epoch_unix_ns=self._epoch_unix_ns,
-            sequence=self._sequence,
-            start_unix_ns=start,
-            end_unix_ns=now,
-            run_id=self._run_id,
-        )
+            source=self._source, epoch_unix_ns=self._epoch_unix_ns, sequence=self._sequence, start_unix_ns=start,
+            end_unix_ns=now, run_id=self._run_id,
+        )  # fmt: skip
         self._cut_before.append((push, histograms, numbers))
 
 

@@ -14,13 +14,10 @@ _POLICY = (
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 _HEADERS = {
-    "content-security-policy": _POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": _POLICY, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-cache",
-}
+}  # fmt: skip
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 

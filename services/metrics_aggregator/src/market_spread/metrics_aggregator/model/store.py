@@ -47,13 +47,9 @@ class Store:
     """
 
     def __init__(
-        self,
-        *,
-        series_max: int = SERIES_MAX,
-        history_bytes_max: int = HISTORY_BYTES_MAX,
-        clock: Clock | None = None,
+        self, *, series_max: int = SERIES_MAX, history_bytes_max: int = HISTORY_BYTES_MAX, clock: Clock | None = None,
         log: RunFiles | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._clock = clock or SystemClock()
         self._log = log
         self._series_max = series_max

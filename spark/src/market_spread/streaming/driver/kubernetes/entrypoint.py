@@ -18,14 +18,10 @@ from market_spread.common.processes import call_on_signals
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTION = "SPARK_JAVA_OPT_"
 _ARGUMENTS = {
-    "--driver-url": "SPARK_DRIVER_URL",
-    "--executor-id": "SPARK_EXECUTOR_ID",
-    "--cores": "SPARK_EXECUTOR_CORES",
-    "--app-id": "SPARK_APPLICATION_ID",
-    "--hostname": "SPARK_EXECUTOR_POD_IP",
-    "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID",
-    "--podName": "SPARK_EXECUTOR_POD_NAME",
-}
+    "--driver-url": "SPARK_DRIVER_URL", "--executor-id": "SPARK_EXECUTOR_ID", "--cores": "SPARK_EXECUTOR_CORES",
+    "--app-id": "SPARK_APPLICATION_ID", "--hostname": "SPARK_EXECUTOR_POD_IP",
+    "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID", "--podName": "SPARK_EXECUTOR_POD_NAME",
+}  # fmt: skip
 _MEMORY = "SPARK_EXECUTOR_MEMORY"
 
 

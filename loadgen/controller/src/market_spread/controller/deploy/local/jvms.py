@@ -66,13 +66,9 @@ class LocalJvms:
 
 
 def local_jvms(
-    java: Java,
-    jars: JarCache,
-    folder: Path | None = None,
-    make: Callable[[LocalJvms], None] | None = None,
-    *,
+    java: Java, jars: JarCache, folder: Path | None = None, make: Callable[[LocalJvms], None] | None = None, *,
     checked: bool = False,
-) -> LocalJvms:
+) -> LocalJvms:  # fmt: skip
     """The JVMs of broker and job. Their archives are made if none fit these jars and this Java, in 45 s, once.
 
     Archives are in the folder, by default in the user's cache, where only the last ones used stay; make: how they are

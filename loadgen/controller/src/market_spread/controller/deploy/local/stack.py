@@ -98,13 +98,9 @@ class LocalStack:
         self._ended_ns = 0
         self._ui_ports = [free_port() for _ in range(self._drivers)] if self.monitored else []
         self.broker = Broker(
-            folder=self.folder / "broker",
-            java=self.java,
-            jars=self.jars.paths("broker"),
-            clock=self.clock,
-            port=self.broker_port,
-            metrics_agent=self.jars.paths("metrics")[0] if self.monitored else None,
-        )
+            folder=self.folder / "broker", java=self.java, jars=self.jars.paths("broker"), clock=self.clock,
+            port=self.broker_port, metrics_agent=self.jars.paths("metrics")[0] if self.monitored else None,
+        )  # fmt: skip
         self._services = Services(
             self.folder, clock=self.clock, on_started=self.on_started, outlives_parent=self.outlives_parent
         )
@@ -142,15 +138,12 @@ class LocalStack:
         self._receiver_port = self._services.ports(RECEIVER)["grpc"]
         return Addresses(
             bootstrap_servers=self.broker.bootstrap_servers,
-            sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}",
-            receiver=f"127.0.0.1:{self._receiver_port}",
-            job=self._address_of_job(0),
-            aggregator=self._pushing,
+            sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}", receiver=f"127.0.0.1:{self._receiver_port}",
+            job=self._address_of_job(0), aggregator=self._pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
             replicas=tuple(self._address_of_job(replica) for replica in range(1, self._drivers)),
-            is_standby=self.workload.job.standby > 0,
-            security=self.security,
-        )
+            is_standby=self.workload.job.standby > 0, security=self.security,
+        )  # fmt: skip
 
     def stop(self) -> None:
         """End all, those on the path of messages first, the aggregator last: it takes what the others measured."""

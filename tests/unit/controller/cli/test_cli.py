@@ -34,7 +34,7 @@ from tests.unit.controller.compare.run_fixtures import write_run
 COMMANDS = [
     *("ab", "check", "compare", "describe", "down", "export", "generate", "history", "init", "list", "pipeline"),
     *("plan", "probe", "replay", "run", "selftest", "setup", "show", "status", "sweep"),
-    *("systems", "topics", "ui", "up"),
+    *("systems", "topics", "torture", "ui", "up"),
 ]
 
 

@@ -74,7 +74,7 @@ class _Sections(Commands):
 def main(quiet: bool) -> None:  # which is_quiet asks for
     """Run Market Spread, and measure how fast it is.
 
-    Exit status: 0 passed, 1 failed, 2 wrong usage, 3 void (something else spoiled the run).
+    Exit status: 0 passed, 1 failed, 2 wrong usage, 3 void (spoiled).
     """
     show_warnings()
 

@@ -91,7 +91,7 @@ def test_a_seed_that_is_not_survived_is_told_with_how_to_make_it_again(tmp_path:
     text = markdown_view(page)
     assert "| kill of the job | 5 | never | 18.0 | 3 | 35 |" in text
     assert "* seed 8 came to no result" in text
-    assert f"seed 6 is failed: it has not recovered; to make it again: market-spread run {again}" in text
+    assert f"seed 6, failed: it has not recovered; to make it again: market-spread run {again}" in text
     assert [(each["seed"], each["verdict"]) for each in document["seeds"]] == [
         (5, "passed"), (6, "failed"), (7, "passed"),
     ]  # fmt: skip

@@ -89,7 +89,7 @@ def torture_page(name: str, runs: Mapping[int, RecordedRun | None]) -> tuple[Pag
     for seed, run in judged.items():
         if run.verdict is not Verdict.PASSED:
             again = f"market-spread run {run.folder.parent / 'workload.yaml'}"
-            said.append(f"seed {seed} is {run.verdict.value}: {'; '.join(run.reasons)}; to make it again: {again}")
+            said.append(f"seed {seed}, {run.verdict.value}: {'; '.join(run.reasons)}; to make it again: {again}")
     counts = ", ".join(f"{verdicts[each]:,} {each.value}" for each in Verdict)
     headline = f"{name}: {counted(len(runs), 'seed')}, {counts}; {counted(sum(map(len, faults.values())), 'fault')}"
     seeds = [{"seed": at, "run_id": run.run_id, "verdict": run.verdict.value} for at, run in judged.items()]

@@ -10,6 +10,7 @@ import yaml
 
 from market_spread.controller.plan.workload import Workload
 from tests.charts.catalog import CHARTS, DEFAULT, ROOT, Profile, rendered, try_rendering
+from tests.charts.programs import cfn_lint
 from tests.charts.readme import readme
 
 CORPUS: dict[str, dict[str, list[dict[str, Any]]]] = yaml.safe_load(
@@ -69,6 +70,31 @@ def test_the_keys_of_a_workload_are_those_of_the_code() -> None:
 
     known = line.split("(list ")[1].split(")")[0].replace('"', "").split()
     assert known == [field.name for field in fields(Workload)]
+
+
+def test_known_properties_are_those_of_the_brokers_version() -> None:
+    text = (ROOT / "charts/market-spread/files/kafka-properties.yaml").read_text()
+    image = yaml.safe_load((ROOT / "charts/market-spread/values.yaml").read_text())["images"]["kafka"]
+    own = rendered(DEFAULT).one("ConfigMap", "kafka")["data"]["server.properties"].split()
+
+    assert f"Kafka {image.split(':')[1]} knows" in text
+    assert {line.split("=")[0] for line in own} <= set(yaml.safe_load(text))
+
+
+def test_known_instance_types_are_those_of_cloud_formation() -> None:
+    folder = ROOT / "charts/node-pools/files"
+    families: dict[str, list[str]] = yaml.safe_load((folder / "families.yaml").read_text())
+    types = {f"{family}.{size}" for family, sizes in families.items() for size in sizes}
+    (listed,) = (
+        cfn_lint()
+        .parents[1]
+        .glob("lib/*/site-packages/cfnlint/data/schemas/extensions/*_instance/instancetype_enum.json")
+    )
+    regions = [region for region in json.loads(listed.read_text()).values() if isinstance(region, dict)]
+
+    assert len(types) > 700
+    assert types <= {each for region in regions for each in region["enum"]}
+    assert set(yaml.safe_load((folder / "instances.yaml").read_text())) <= types
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)

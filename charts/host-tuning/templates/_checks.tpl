@@ -26,15 +26,22 @@
 {{- end }}
 
 {{- define "host-tuning.checks.sysctls" -}}
+{{- $written := dig "apply" "sysctls" dict .Values.profile }}
+{{- range list (list "vm.dirty_ratio" "vm.dirty_bytes") (list "vm.dirty_background_ratio" "vm.dirty_background_bytes") (list "vm.overcommit_ratio" "vm.overcommit_kbytes") }}
+{{- if and (hasKey $written (first .)) (hasKey $written (last .)) }}
+- {{ printf "profile.apply.sysctls has %s and %s: the kernel sets one to 0 when the other is written, so the tuner would write them for ever; leave one of them out" (first .) (last .) | quote }}
+{{- end }}
+{{- end }}
 {{- $known := .Files.Get "files/sysctls.yaml" | fromYaml }}
 {{- range $part := list "apply" "verify" }}
 {{- range $name, $value := dig $part "sysctls" dict $.Values.profile }}
 {{- $wanted := kindIs "map" $value | ternary (get (kindIs "map" $value | ternary $value dict) "at_most") $value }}
-{{- if regexMatch "^net[.]ipv[46][.](conf|neigh)[.][a-z0-9_]+[.][a-z0-9_]+$" $name }}
-{{- else if not (hasKey $known $name) }}
+{{- /* Every network interface has the same parameters. */}}
+{{- $entry := regexReplaceAll "^(net[.]ipv[46][.](conf|neigh)[.])[a-z0-9_]+[.]" $name "${1}INTERFACE." }}
+{{- if not (hasKey $known $entry) }}
 - {{ printf "profile.%s.sysctls.%s=%v: it is no kernel parameter that can be put back (files/sysctls.yaml has those); correct it or leave it out" $part $name $wanted | quote }}
 {{- else }}
-{{- $range := get $known $name }}
+{{- $range := get $known $entry }}
 {{- if or (lt (float64 $wanted) (float64 (first $range))) (gt (float64 $wanted) (float64 (last $range))) }}
 - {{ printf "profile.%s.sysctls.%s=%.0f; the kernel takes %.0f to %.0f" $part $name (float64 $wanted) (float64 (first $range)) (float64 (last $range)) | quote }}
 {{- end }}
@@ -67,7 +74,7 @@
 - {{ printf "stateFolder=%s is a folder of the node's own system; use one for the tuner alone, such as /var/lib/market-spread/host-tuner" $state | quote }}
 {{- end }}
 {{- $kubelet := .Values.kubeletFolder }}
-{{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib64|usr|tmp|home|root|run|mnt|srv|var|var/lib)|(etc|proc|sys|dev|boot)/.*)$" $kubelet }}
+{{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib64|usr|tmp|home|root|run|mnt|srv|opt|var|var/(lib|run|log|tmp))|(etc|proc|sys|dev|boot)/.*|var/lib/(containerd|docker|etcd|cni)(/.*)?|.*/pod-resources(/.*)?)$" $kubelet }}
 - {{ printf "kubeletFolder=%s is not where a kubelet keeps its state; name its --root-dir, mostly /var/lib/kubelet" $kubelet | quote }}
 {{- end }}
 {{- if or (eq $state $kubelet) (hasPrefix (printf "%s/" $kubelet) $state) }}
@@ -92,9 +99,16 @@
 {{- if and $pool (not (has $pool .Values.pools)) }}
 - {{ printf "nodeSelector has market-spread.io/pool=%s, which is none of pools=%s; correct one of them" $pool (join "," .Values.pools) | quote }}
 {{- end }}
-{{- $os := get .Values.nodeSelector "kubernetes.io/os" }}
-{{- if and $os (ne $os "linux") }}
-- {{ printf "nodeSelector has kubernetes.io/os=%s, and the tuner is of linux; leave it out" $os | quote }}
+{{- range $label, $value := .Values.nodeSelector }}
+{{- if and (regexMatch "^(beta[.])?kubernetes[.]io/os$" $label) (ne $value "linux") }}
+- {{ printf "nodeSelector has %s=%s, and the tuner is of linux; leave it out" $label $value | quote }}
+{{- else if and (regexMatch "^(beta[.])?kubernetes[.]io/arch$" $label) (not (has $value (list "amd64" "arm64" "ppc64le" "s390x" "riscv64"))) }}
+- {{ printf "nodeSelector has %s=%s, as Kubernetes calls no machine; use amd64 for x86_64, or arm64 for aarch64" $label $value | quote }}
+{{- end }}
+{{- end }}
+{{- $class := .Values.priorityClassName }}
+{{- if and (hasPrefix "system-" $class) (not (has $class (list "system-node-critical" "system-cluster-critical"))) }}
+- {{ printf "priorityClassName=%s: names that begin with system- are Kubernetes's own, system-node-critical and system-cluster-critical; use another" $class | quote }}
 {{- end }}
 {{- range $label, $value := .Values.podMonitor.labels }}
 {{- if regexMatch "^(app[.]kubernetes[.]io/.*|helm[.]sh/chart)$" $label }}

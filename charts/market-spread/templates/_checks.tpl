@@ -202,8 +202,10 @@
 {{- if and .Values.run.enabled (not .Values.job.pipeline.file) (not (trim .Values.run.workload)) }}
 - "run.enabled=true, and run.workload is empty; give it a workload: --set-file run.workload=loadgen/workloads/quick.yaml"
 {{- end }}
-{{- if ne .Values.sender.pool .Values.receiver.pool }}
-- {{ printf "sender.pool=%q and receiver.pool=%q: the two share a node, for one clock measures; use the same pool" .Values.sender.pool .Values.receiver.pool | quote }}
+{{- $pool := .Values.sender.pool | default "" }}
+{{- $other := .Values.receiver.pool | default "" }}
+{{- if ne $pool $other }}
+- {{ printf "sender.pool=%q and receiver.pool=%q: the two share a node, for one clock measures; use the same pool" $pool $other | quote }}
 {{- end }}
 {{- end }}
 
@@ -216,6 +218,9 @@
 {{- if $pipeline.file }}
 {{- if not $pipeline.function }}
 - {{ printf "job.pipeline.file=%s, and job.pipeline.function is empty; name the function that returns the pipeline" $pipeline.file | quote }}
+{{- end }}
+{{- if regexMatch "^(False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield)$" $pipeline.function }}
+- {{ printf "job.pipeline.function=%s is a word of Python's own, which names no function; correct it" $pipeline.function | quote }}
 {{- end }}
 {{- if not (or $pipeline.image $pipeline.configMap) }}
 - {{ printf "job.pipeline.file=%s is nowhere; name the job.pipeline.image or job.pipeline.configMap that has it" $pipeline.file | quote }}

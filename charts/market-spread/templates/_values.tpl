@@ -9,29 +9,49 @@
 {{- $address := splitList "/" . | first }}
 {{- $bits := splitList "/" . | last | int }}
 {{- if regexMatch (printf `^(%s\.){3}%s/([12]?[0-9]|3[0-2])$` $octet $octet) . }}
-{{- $number := 0 }}
-{{- range splitList "." $address }}{{ $number = add (mul $number 256) (int .) }}{{ end }}
-{{- $size := 1 }}
-{{- range until (int (sub 32 $bits)) }}{{ $size = mul $size 2 }}{{ end }}
-{{- if mod $number $size }}
-{{- $base := sub $number (mod $number $size) }}
+{{- $base := include "market-spread.network4" (dict "address" $address "bits" $bits) | int }}
+{{- if ne (toString $base) (include "market-spread.network4" (dict "address" $address "bits" 32)) }}
 {{- $meant := printf "%d.%d.%d.%d/%d" (div $base 16777216) (mod (div $base 65536) 256) (mod (div $base 256) 256) (mod $base 256) $bits }}
 - {{ printf "%s has %s, an address within the network %s; use one of the two: %s, or %s/32" $name . $meant $meant $address | quote }}
 {{- end }}
 {{- else if not (include "market-spread.isNetwork6" .) }}
 - {{ printf "%s has %s, which is no network of IPv4 or IPv6; write it as 10.1.0.0/16 or fd00:1::/64" $name . | quote }}
+{{- else if include "market-spread.isWithin6" . }}
+- {{ printf "%s has %s, an address within a network; use one of the two: %s::/%d, or %s/128" $name . (splitList "::" $address | first) $bits $address | quote }}
 {{- end }}
 {{- end }}
 {{- end }}
-{{- $brokers := splitList "," .Values.kafka.external.bootstrap }}
+{{- $brokers := splitList "," (lower .Values.kafka.external.bootstrap) }}
 {{- if ne (len $brokers) (len (uniq $brokers)) }}
 - {{ printf "kafka.external.bootstrap=%s names a broker twice; name each once" .Values.kafka.external.bootstrap | quote }}
 {{- end }}
 {{- range $brokers }}
 {{- if regexMatch `^(localhost|127\.[0-9.]+|0\.0\.0\.0):` . }}
 - {{ printf "kafka.external.bootstrap has %s, which is each pod itself; name the broker as pods reach it" . | quote }}
+{{- else if and $policy.enabled (regexMatch `^([0-9]+\.){3}[0-9]+:` .) }}
+{{- $broker := splitList ":" . | first }}
+{{- $reached := list }}
+{{- range $policy.kafka.cidrs }}
+{{- $bits := splitList "/" . | last | int }}
+{{- $base := splitList "/" . | first }}
+{{- if and (not (contains ":" .)) (eq (include "market-spread.network4" (dict "address" $base "bits" $bits)) (include "market-spread.network4" (dict "address" $broker "bits" $bits))) }}
+{{- $reached = append $reached . }}
 {{- end }}
 {{- end }}
+{{- if not $reached }}
+- {{ printf "kafka.external.bootstrap has %s, and networkPolicy.kafka.cidrs=%s lets no pod reach it; add %s/32 or its network" . (join "," $policy.kafka.cidrs) $broker | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The first address of an IPv4 address's network, as a number: (address, bits). */}}
+{{- define "market-spread.network4" -}}
+{{- $number := 0 }}
+{{- range splitList "." .address }}{{ $number = add (mul $number 256) (int .) }}{{ end }}
+{{- $size := 1 }}
+{{- range until (int (sub 32 .bits)) }}{{ $size = mul $size 2 }}{{ end }}
+{{- sub $number (mod $number $size) }}
 {{- end }}
 
 {{/* "yes" for a network of IPv6: groups of four digits, :: at most once and for one group at least. */}}
@@ -41,6 +61,14 @@
 {{- $written := regexMatch `^([0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4})*)?(::)?([0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4})*)?$` $address }}
 {{- $whole := contains "::" $address | ternary (lt (len $groups) 8) (eq (len $groups) 8) }}
 {{- if and $written $whole (regexMatch `/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$` .) }}yes{{ end }}
+{{- end }}
+
+{{/* "yes" for an address of IPv6 whose part after :: is none of the network's, as in fd00::1/64. */}}
+{{- define "market-spread.isWithin6" -}}
+{{- $address := splitList "/" . | first }}
+{{- $after := splitList "::" $address | last }}
+{{- $groups := splitList ":" $after | compact | len }}
+{{- if and (contains "::" $address) (regexMatch "[1-9a-fA-F]" $after) (le (splitList "/" . | last | int) (int (sub 128 (mul 16 $groups)))) }}yes{{ end }}
 {{- end }}
 
 {{/* Folders of a node that belong to the system: a volume there would be lost, or would break the node. */}}
@@ -71,6 +99,11 @@
 {{- if hasKey $given $place }}
 - {{ printf "%s.%s=%s is that of %s, too: they would write over each other; give each its own" $name . $place (get $given $place) | quote }}
 {{- end }}
+{{- range $other, $owner := $given }}
+{{- if or (hasPrefix (printf "%s/" $other) $place) (hasPrefix (printf "%s/" $place) $other) }}
+- {{ printf "%s.hostPath=%s and %s.hostPath=%s are one within the other; give each a folder of its own" $name $place $owner $other | quote }}
+{{- end }}
+{{- end }}
 {{- $_ := set $given $place $name }}
 {{- end }}
 {{- end }}
@@ -96,20 +129,26 @@
 {{- end }}
 {{- end }}
 {{- $selector := .Values.nodeSelector }}
-{{- $os := get $selector "kubernetes.io/os" }}
-{{- if and $os (ne $os "linux") }}
-- {{ printf "nodeSelector has kubernetes.io/os=%s, and all images are of linux; leave it out" $os | quote }}
+{{- range $label, $value := $selector }}
+{{- if and (regexMatch "^(beta[.])?kubernetes[.]io/os$" $label) (ne $value "linux") }}
+- {{ printf "nodeSelector has %s=%s, and all images are of linux; leave it out" $label $value | quote }}
+{{- else if and (regexMatch "^(beta[.])?kubernetes[.]io/arch$" $label) (not (has $value (list "amd64" "arm64" "ppc64le" "s390x" "riscv64"))) }}
+- {{ printf "nodeSelector has %s=%s, as Kubernetes calls no machine; use amd64 for x86_64, or arm64 for aarch64" $label $value | quote }}
+{{- end }}
 {{- end }}
 {{- $pool := get $selector "market-spread.io/pool" }}
 {{- $pools := dict "sender" .Values.sender.pool "receiver" .Values.receiver.pool "metricsAggregator" .Values.metricsAggregator.pool "job.driver" .Values.job.driver.pool "job.executors" .Values.job.executors.pool "kafka" .Values.kafka.pool }}
 {{- if $pool }}
+{{- if not (has $pool (list "engine" "broker" "load")) }}
+- {{ printf "nodeSelector has market-spread.io/pool=%s, which no pool has; use engine, broker or load" $pool | quote }}
+{{- end }}
 {{- range $name, $other := $pools }}
 {{- if and $other (ne $other $pool) }}
 - {{ printf "nodeSelector has market-spread.io/pool=%s, and %s.pool=%s: no node is of both; leave it out, pools have their own selectors" $pool $name $other | quote }}
 {{- end }}
 {{- end }}
 {{- end }}
-{{- $class := .Values.priorityClassName }}
+{{- $class := .Values.priorityClassName | default "" }}
 {{- if and (hasPrefix "system-" $class) (not (has $class (list "system-node-critical" "system-cluster-critical"))) }}
 - {{ printf "priorityClassName=%s: names that begin with system- are Kubernetes's own, system-node-critical and system-cluster-critical; use another" $class | quote }}
 {{- end }}
@@ -118,7 +157,7 @@
 {{/* Labels, annotations and variables that are the chart's or the platform's own. */}}
 {{- define "market-spread.checks.extensions" -}}
 {{- range $label, $value := .Values.podLabels }}
-{{- if regexMatch "^((app|apps|statefulset|batch)[.]kubernetes[.]io/.*|helm[.]sh/.*|market-spread[.]io/.*|spark-.*|controller-revision-hash|job-name)$" $label }}
+{{- if regexMatch "^((app|apps|statefulset|batch)[.]kubernetes[.]io/.*|helm[.]sh/.*|market-spread[.]io/.*|spark-.*|controller-revision-hash|pod-template-hash|job-name)$" $label }}
 - {{ printf "podLabels has %s=%s, which the chart or Kubernetes sets itself; leave it out" $label $value | quote }}
 {{- end }}
 {{- end }}
@@ -129,7 +168,7 @@
 {{- end }}
 {{- $named := dict }}
 {{- range .Values.extraEnv }}
-{{- if regexMatch "^(MARKET_SPREAD_.*|PYTHONPATH|PYTHONHOME|PATH|HOME|HOSTNAME|KAFKA_.*|SPARK_.*|LOG_DIR|EXTRA_ARGS)$" .name }}
+{{- if regexMatch "^(MARKET_SPREAD_.*|PYTHONPATH|PYTHONHOME|PATH|HOME|HOSTNAME|JAVA_HOME|KAFKA_.*|SPARK_.*|LOG_DIR|EXTRA_ARGS)$" .name }}
 - {{ printf "extraEnv has %s=%s, which the chart or the image sets itself; leave it out" .name .value | quote }}
 {{- end }}
 {{- if hasKey $named .name }}
@@ -172,7 +211,7 @@
 - "images.tag=latest is another image tomorrow; name a version"
 {{- end }}
 {{- /* A container runtime takes a first part without a dot or a port for a name in a public registry. */}}
-{{- $registry := .Values.images.registry }}
+{{- $registry := .Values.images.registry | default "" }}
 {{- if not (regexMatch "^(localhost|[^/]*[.:][^/]*)(/|$)" $registry) }}
 {{- $unnamed := list }}
 {{- range $name := list "sender" "receiver" "metricsAggregator" "runController" "spark" }}
@@ -198,6 +237,10 @@
 {{/* What the chart and Spark say themselves cannot be said again. */}}
 {{- define "market-spread.checks.properties" -}}
 {{- $kafka := .Values.kafka }}
+{{- $known := .Files.Get "files/kafka-properties.yaml" | fromYaml }}
+{{- /* What topics have and brokers do not is misspelt, too. */}}
+{{- $groups := list "cleanup" "segment" "retention" "preallocate" "file" }}
+{{- range $name, $_ := $known }}{{ $groups = append $groups (splitList "." $name | first) }}{{ end }}
 {{- $written := dict }}
 {{- range include "market-spread.kafkaOwn" . | splitList "\n" }}
 {{- $_ := set $written (splitList "=" . | first) true }}
@@ -209,17 +252,52 @@
 - {{ printf "kafka.properties has %s=%v, and there is one trial broker; use 1" $name $value | quote }}
 {{- else if regexMatch "(?i)^[+-]?(nan|inf(inity)?)$" (toString $value) }}
 - {{ printf "kafka.properties has %s=%v, which is no number; correct it" $name $value | quote }}
+{{- else if hasKey $known $name }}
+{{- with include "market-spread.wrongProperty" (dict "value" $value "is" (get $known $name)) }}
+- {{ printf "kafka.properties has %s=%v; %s" $name $value . | quote }}
+{{- end }}
+{{- else if has (splitList "." $name | first) $groups }}
+- {{ printf "kafka.properties has %s=%v, a name that no broker of Kafka 4.1 knows; correct it (files/kafka-properties.yaml has those)" $name $value | quote }}
 {{- end }}
 {{- end }}
 {{- range $name, $options := dict "job.driver" .Values.job.driver.javaOptions "job.executors" .Values.job.executors.javaOptions }}
 {{- range splitList " " $options }}
-{{- if regexMatch "^-(Xm[sx]|XX:(Max|Initial|Min)HeapSize=|XX:(Max|Initial|Min)RAM|Dspark[.]|cp$|classpath$)" . }}
+{{- if regexMatch "^-(Xm[sx]|XX:(Max|Initial|Min)HeapSize=|XX:(Max|Initial|Min)RAM|Dspark[.]|cp$|classpath$|jar$)" . }}
 - {{ printf "%s.javaOptions has %s, which Spark or the chart sets itself; use %s.heap for the memory" $name . $name | quote }}
+{{- else if and (hasPrefix "-XX:" .) (not (regexMatch "^-XX:([+-][A-Z][A-Za-z0-9]*|[A-Z][A-Za-z0-9]*=.+)$" .)) }}
+- {{ printf "%s.javaOptions has %s, with which a JVM does not start; write -XX:+Name, -XX:-Name or -XX:Name=value" $name . | quote }}
+{{- else if regexMatch "^(-d(32|64)|-XX:[+-](UseConcMarkSweepGC|UseParNewGC|PrintGC(Date|Time)Stamps|UseGCLogFileRotation)|-X(ss|mn)?|--?|--X.*)$" . }}
+- {{ printf "%s.javaOptions has %s, which Java 17 does not know and does not start with; correct it or leave it out" $name . | quote }}
+{{- end }}
+{{- end }}
+{{- range $quote := list "\"" "'" }}
+{{- if eq 0 (mod (splitList $quote $options | len) 2) }}
+- {{ printf "%s.javaOptions=%s has a %s that is not closed, and Spark would not start; close it" $name $options $quote | quote }}
 {{- end }}
 {{- end }}
 {{- $collectors := regexFindAll "-XX:[+]Use(Serial|Parallel|G1|Z|Shenandoah|Epsilon|ConcMarkSweep)GC" $options -1 | uniq }}
 {{- if gt (len $collectors) 1 }}
 - {{ printf "%s.javaOptions has %s: a JVM has one collector, and does not start with two; name one" $name (join " and " $collectors) | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What a property's value is not, and what to use: (value, is), where is begins with the kind; nothing if it is right. */}}
+{{- define "market-spread.wrongProperty" -}}
+{{- $said := toString .value }}
+{{- $kind := first .is }}
+{{- $allowed := rest .is }}
+{{- if eq $kind "boolean" }}
+{{- if not (has (lower $said) (list "true" "false")) }}it is true or false, so use one of them{{ end }}
+{{- else if has $kind (list "one of" "some of") }}
+{{- range eq $kind "one of" | ternary (list $said) (splitList "," $said) }}
+{{- if not (has (trim .) $allowed) }}use {{ $kind }} {{ join ", " $allowed }}{{ end }}
+{{- end }}
+{{- else if has $kind (list "whole" "number") }}
+{{- $number := float64 .value }}
+{{- if or (and (kindIs "string" .value) (not (regexMatch "^-?[0-9]+([.][0-9]+)?$" .value))) (and (eq $kind "whole") (ne $number (floor $number))) }}use a {{ $kind }} number, without a unit
+{{- else if and $allowed (lt $number (first $allowed | float64)) }}use {{ first $allowed }} or more
+{{- else if and (gt (len $allowed) 1) (gt $number (last $allowed | float64)) }}use {{ last $allowed }} at most
 {{- end }}
 {{- end }}
 {{- end }}
@@ -237,7 +315,9 @@
 - {{ printf "tests.messagesPerS=%d for tests.durationS=%d are %dMi, and kafka.data.size=%s; use fewer, or a larger volume" (int $tests.messagesPerS) (int $tests.durationS) $testMi $kafka.data.size | quote }}
 {{- end }}
 {{- $text := trim .Values.run.workload }}
-{{- if $text }}
+{{- if regexMatch "(?m)^ *\t" .Values.run.workload }}
+- "run.workload has a line that begins with a tab, which YAML does not allow; use blanks"
+{{- else if $text }}
 {{- $workload := fromYaml $text }}
 {{- if or (hasKey $workload "Error") (not (hasKey $workload "name")) }}
 - {{ printf "run.workload=%q is no workload, a mapping with a name; give it the contents of a file: --set-file run.workload=loadgen/workloads/quick.yaml" (trunc 60 $text) | quote }}
@@ -245,7 +325,12 @@
 {{- range keys $workload | sortAlpha }}
 {{- if not (has . (list "name" "purpose" "seed" "load" "market" "decisions" "frames" "job" "warm_up" "limits" "slo" "void" "preflight" "machine" "faults")) }}
 - {{ printf "run.workload has %s, which no workload has; correct it (docs/workloads.md has all keys)" . | quote }}
+{{- else if and (has . (list "load" "market" "frames" "job" "warm_up" "limits" "slo" "void" "machine" "faults")) (not (kindIs "map" (get $workload . | default dict))) }}
+- {{ printf "run.workload has %s: %v, and there is a section; correct it (docs/workloads.md has its keys)" . (get $workload .) | quote }}
 {{- end }}
+{{- end }}
+{{- if not (regexMatch "^[a-z0-9][a-z0-9-]*$" (toString $workload.name)) }}
+- {{ printf "run.workload has name: %v, and it becomes a part of names; use small letters, digits and hyphens, and no hyphen first" $workload.name | quote }}
 {{- end }}
 {{- $job := $.Values.job }}
 {{- $asked := get $workload "job" | default dict }}

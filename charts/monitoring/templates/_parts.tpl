@@ -63,6 +63,9 @@ spec:
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if hasSuffix ".md" (.Values.rules.runbookBase | default "") }}
+{{- $problems = append $problems (printf "rules.runbookBase=%s is the page itself, and docs/runbook.md is put behind it; name what is before that" .Values.rules.runbookBase) }}
+{{- end }}
 {{- $interval := .Values.monitors.interval }}
 {{- $slow := or (hasSuffix "m" $interval) (and (not (hasSuffix "ms" $interval)) (gt (trimSuffix "s" $interval | int) 15)) }}
 {{- if and $slow (ne .Values.rules.enabled "never") (ne .Values.monitors.enabled "never") }}

@@ -129,7 +129,13 @@ spec:
 {{- $known := .Files.Get "files/instances.yaml" | fromYaml }}
 {{- $size := regexFind "[.](.+)$" $instance.type | trimPrefix "." }}
 {{- $graviton := regexMatch "^([a-z]+[0-9]+g[a-z]*|a1)[.]" $instance.type }}
-{{- if $graviton }}
+{{- $families := .Files.Get "files/families.yaml" | fromYaml }}
+{{- $family := splitList "." $instance.type | first }}
+{{- if hasPrefix "mac" $family }}
+- {{ printf "instance.type=%s is a machine of Apple's, and the pools are of Linux; use another" $instance.type | quote }}
+{{- else if and (hasKey $families $family) (not (has $size (get $families $family))) }}
+- {{ printf "instance.type=%s: EC2 has %s as %s alone; use one of them" $instance.type $family (get $families $family | join ", ") | quote }}
+{{- else if $graviton }}
 - {{ printf "instance.type=%s is an arm64 machine, and the pools are of amd64 with SMT; use another" $instance.type | quote }}
 {{- else if hasKey $known $instance.type }}
 {{- $is := get $known $instance.type }}
@@ -177,7 +183,7 @@ spec:
 - "pools has none enabled, so there is nothing to install; enable one"
 {{- end }}
 {{- range $tag, $value := .Values.tags }}
-{{- if regexMatch "^((aws|AWS):.*|eks:eks-cluster-name|kubernetes[.]io/cluster.*|karpenter[.]sh/(nodepool|nodeclaim)|karpenter[.]k8s[.]aws/ec2nodeclass|market-spread[.]io/pool)$" $tag }}
+{{- if regexMatch "^((?i:aws):.*|eks:eks-cluster-name|kubernetes[.]io/cluster.*|karpenter[.]sh/(nodepool|nodeclaim)|karpenter[.]k8s[.]aws/ec2nodeclass|market-spread[.]io/pool)$" $tag }}
 - {{ printf "tags has %s=%s, which EC2, Karpenter or the chart sets; leave it out" $tag $value | quote }}
 {{- end }}
 {{- end }}

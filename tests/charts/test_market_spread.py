@@ -12,7 +12,7 @@ from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.local.broker import MESSAGE_BYTES_MAX
 from market_spread.controller.plan.reading import read_workload
 from market_spread.loadgen.market.parameters import REJECTED_SHARE
-from tests.charts.catalog import C4, CI, DEFAULT, MARKET_SPREAD, ROOT, Profile, Rendered, rendered
+from tests.charts.catalog import C4, CI, DEFAULT, MARKET_SPREAD, NAMESPACE, ROOT, Profile, Rendered, rendered
 from tests.charts.pods import executor_manifests, pod, pods, selects
 
 SERVICES = ("sender", "receiver", "metrics-aggregator", "job")
@@ -35,7 +35,9 @@ def test_names_begin_with_the_full_name(release: str) -> None:
     assert {found["metadata"]["name"] for found in made.of("StatefulSet")} == {
         f"{full}-{component}" for component in (*SERVICES, "kafka")
     }
-    assert all(found["metadata"]["name"].startswith(full) for found in made.objects)
+    # What is of the whole cluster has the namespace in its name.
+    prefixes = {True: full, False: f"{NAMESPACE}.{full}-"}
+    assert all(it["metadata"]["name"].startswith(prefixes["namespace" in it["metadata"]]) for it in made.objects)
 
 
 @pytest.mark.parametrize("profile", MARKET_SPREAD, ids=str)

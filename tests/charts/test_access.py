@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.charts.catalog import DEFAULT, MARKET_SPREAD, Profile, rendered
+from tests.charts.catalog import C4, DEFAULT, MARKET_SPREAD, Profile, Rendered, rendered
 from tests.charts.pods import pods
 
 SECURED: dict[str, Any] = {
@@ -55,11 +55,111 @@ def test_rights_are_listed_one_by_one() -> None:
     assert not made.of("ClusterRole")
     assert "*" not in json.dumps([role["rules"] for role in made.of("Role")])
     job = {tuple(rule["resources"]): rule for rule in made.one("Role", "job")["rules"]}
-    assert set(job) == {("pods", "services", "configmaps", "persistentvolumeclaims"), ("leases",)}
+    assert set(job) == {("pods",), ("leases",)}
+    assert job["pods",]["verbs"] == ["create", "get", "list", "watch", "delete", "deletecollection"]
     assert job["leases",]["verbs"] == ["get", "update"]
     assert job["leases",]["resourceNames"] == [lease["metadata"]["name"] for lease in made.of("Lease")]
     run = [(rule["resources"], rule["verbs"]) for rule in made.one("Role", "run")["rules"]]
     assert run == [(["pods"], ["list"]), (["pods/log"], ["get"])]
+
+
+PAIR: dict[str, Any] = {"job__replicas": 2, "job__batchS": 20}
+
+
+def policies(made: Rendered) -> dict[str, Any]:
+    """The admission policies by what they are about; each is bound, and refuses."""
+    found = {policy["metadata"]["name"]: policy["spec"] for policy in made.of("ValidatingAdmissionPolicy")}
+    bound = {binding["metadata"]["name"]: binding["spec"] for binding in made.of("ValidatingAdmissionPolicyBinding")}
+    assert bound == {name: {"policyName": name, "validationActions": ["Deny"]} for name in found}
+    return {name.rpartition("-driver-")[2]: specification for name, specification in found.items()}
+
+
+def validation(made: Rendered, words: str) -> str:
+    """The condition of an executor whose message has these words."""
+    (found,) = [each for each in policies(made)["creates"]["validations"] if words in each["message"]]
+    return " ".join(found["expression"].split())
+
+
+def test_every_right_to_change_something_is_narrowed_by_a_policy_or_by_names() -> None:
+    made = rendered(DEFAULT, **PAIR)
+    account = made.one("ServiceAccount", "job")["metadata"]
+    user = f"system:serviceaccount:{account['namespace']}:{account['name']}"
+
+    found = policies(made)
+
+    matched = {what: policy["matchConstraints"]["resourceRules"] for what, policy in found.items()}
+    assert {what: (rule["resources"], rule["operations"]) for what, (rule,) in matched.items()} == {
+        "creates": (["pods"], ["CREATE"]),
+        "deletes": (["pods"], ["DELETE"]),
+        "lease": (["leases"], ["UPDATE"]),
+    }
+    for policy in found.values():
+        assert policy["matchConditions"] == [
+            {"name": "of-the-driver", "expression": f"request.userInfo.username == '{user}'"}
+        ]
+        assert policy["failurePolicy"] == "Fail"
+    assert set(policies(rendered(DEFAULT))) == {"creates", "deletes"}, "one driver has but one Lease, by its name"
+
+
+def test_policies_of_other_releases_and_namespaces_have_other_names() -> None:
+    names = {policy["metadata"]["name"] for policy in rendered(DEFAULT).of("ValidatingAdmissionPolicy")}
+    others = {policy["metadata"]["name"] for policy in rendered(DEFAULT, "b").of("ValidatingAdmissionPolicy")}
+
+    assert names == {"spread.market-spread-driver-creates", "spread.market-spread-driver-deletes"}
+    assert others == {"spread.b-market-spread-driver-creates", "spread.b-market-spread-driver-deletes"}
+
+
+@pytest.mark.parametrize(
+    ("values", "mounted"),
+    [
+        ({}, "claimName.orValue('') == 'market-spread-checkpoint'"),
+        (PAIR, "claimName.orValue('') == 'checkpoint-' + variables.driver"),
+        (
+            {"job__checkpoint__kind": "existingClaim", "job__checkpoint__existingClaim": "mine"},
+            "claimName.orValue('') == 'mine'",
+        ),
+        (
+            {"job__checkpoint__kind": "hostPath", "job__checkpoint__hostPath": "/data/spark"},
+            "hostPath.?path.orValue('') == '/data/spark'",
+        ),
+        (
+            {"job__pipeline__configMap": "fares", "job__pipeline__file": "f.py", "job__pipeline__function": "f"},
+            "configMap.?name.orValue('') == 'fares'",
+        ),
+        ({"admissionPolicy__tokenAudiences": ["vault"]}, "audience.orValue('') in [\"vault\"]"),
+    ],
+)
+def test_a_volume_that_an_executor_has_is_allowed_and_no_other_kind(values: dict[str, Any], mounted: str) -> None:
+    expression = validation(rendered(DEFAULT, **values), "no other volume")
+
+    assert mounted in expression
+    assert ("hostPath" in expression) == (values.get("job__checkpoint__kind") == "hostPath")
+    assert ("configMap" in expression) == ("job__pipeline__configMap" in values)
+    assert expression.count("claimName") == ("hostPath" not in expression)
+
+
+def test_an_executor_is_allowed_what_the_values_give_it() -> None:
+    made = rendered(
+        C4, job__pipeline__image="registry.example.com/fares:1", job__pipeline__file="/opt/f.py",
+        job__pipeline__function="f", podLabels={"team": "a"}, podAnnotations={"b": 'c"d'},
+        priorityClassName="high",
+    )  # fmt: skip
+    variables = {each["name"]: each["expression"] for each in policies(made)["creates"]["variables"]}
+
+    assert json.loads(variables["ownLabels"])["team"] == "a"
+    assert json.loads(variables["ownAnnotations"]) == {"b": 'c"d'}
+    assert "== 'registry.example.com/fares:1'" in validation(made, "of the image registry.example.com/fares:1")
+    limits = validation(made, "at most 7 CPUs and 16384Mi")
+    assert "quantity('7')" in limits
+    assert "quantity('16384Mi')" in limits
+    assert "priorityClassName.orValue('') == 'high'" in validation(made, "chosen by the scheduler")
+
+
+def test_policies_are_left_out_for_who_may_install_in_a_namespace_alone() -> None:
+    made = rendered(DEFAULT, admissionPolicy__enabled=False)
+
+    assert policies(made) == {}
+    assert not [found["kind"] for found in made.objects if "namespace" not in found["metadata"]]
 
 
 @pytest.mark.parametrize("component", ["job", "run"])

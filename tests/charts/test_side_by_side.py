@@ -75,10 +75,13 @@ def test_a_name_that_ends_like_an_object_of_another_release_is_refused_or_does_n
         assert "use a release name with another end" in other.error
 
 
-def test_nothing_is_of_the_whole_cluster_or_of_a_node() -> None:
+def test_nothing_but_admission_policies_is_of_the_whole_cluster_or_of_a_node() -> None:
     for profile in MARKET_SPREAD:
         made = rendered(profile, **ALL)
-        assert {found["metadata"]["namespace"] for found in made.objects} == {"spread"}
+        whole = {found["kind"] for found in made.objects if "namespace" not in found["metadata"]}
+        assert whole == {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+        spaces = {found["metadata"]["namespace"] for found in made.objects if found["kind"] not in whole}
+        assert spaces == {"spread"}
         for pod in pods(made):
             assert "hostNetwork" not in pod.spec
             assert not [port for c in pod.containers for port in c.get("ports", []) if "hostPort" in port]

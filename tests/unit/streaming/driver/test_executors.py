@@ -43,6 +43,15 @@ def test_executors_may_be_lost_now_and_then() -> None:
     assert settings["spark.executor.failuresValidityInterval"] == "10m"
 
 
+def test_spark_makes_and_removes_nothing_but_pods() -> None:
+    settings = pod_settings(config())
+
+    assert settings["spark.kubernetes.executor.disableConfigMap"] == "true"
+    assert settings["spark.kubernetes.driver.ownPersistentVolumeClaim"] == "false"
+    assert settings["spark.kubernetes.driver.reusePersistentVolumeClaim"] == "false"
+    assert settings["spark.kubernetes.driver.service.deleteOnTermination"] == "false"
+
+
 def test_what_pods_need_is_asked_for_at_once() -> None:
     environment = to_environment(config(namespace="spread", executor_memory="2g")) | {
         "MARKET_SPREAD_POD_IP": "",

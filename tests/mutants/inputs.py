@@ -59,8 +59,10 @@ def _prices(drawn: np.random.Generator, ids: Int64s, wide: npt.NDArray[np.bool_]
     # 39 * spread - 2 * bid is 40 * spread - (bid + offer): 0 or 1 rejects just so, -1 or -2 is just accepted.
     spread = drawn.integers(5, 200, len(ids)) * 2 + kind % 2
     cheap_bid = (39 * spread + np.where(wide, -(kind % 2), 2 - kind % 2)) // 2
+    cheap_bid = np.where(wide & (kind == 2), cheap_bid // 3, cheap_bid)  # far from the bound
     dear_bid = 1_000_000 + drawn.integers(0, 1_000, len(ids))
-    dear_spread = np.where(wide, 500 + kind % 2, np.array([499, 499, 0, 100, 420, 499, -600, 499])[kind])
+    wide_spreads = np.array([500, 501, 950, 501, 20_000, 501, 500, 501])
+    dear_spread = np.where(wide, wide_spreads[kind], np.array([499, 499, 0, 100, 420, 499, -600, 499])[kind])
     bid = np.where(cheap, cheap_bid, dear_bid)
     offer = bid + np.where(cheap, spread, dear_spread)
     nothing = wide & ~cheap & (ids % 10 == 3) & (kind > 4)

@@ -86,7 +86,7 @@ def test_the_bytes_of_a_seed_never_change() -> None:
 
     digest = hashlib.sha256(content(market)).hexdigest()
 
-    assert digest == "5a4bbb247bdd061ece74b25d155387ebe2912a942155280cddcd51bcd57a6675"
+    assert digest == "19c1f884423688737e8bf3dac906f3e07d5d884f55c0222cdde2a11e148869f0"
 
 
 def test_another_seed_gives_other_bytes() -> None:
@@ -423,12 +423,16 @@ def deciding(met: Met, case: str) -> npt.NDArray[np.bool_]:
         "spread = 500": is_dear & (spread == 500) & (margin < 0),
         "spread = 501": is_dear & (spread == 501) & (margin < 0),
         "spread from 502 to 799": is_dear & (spread > 501) & (spread < 800) & (margin < 0),
-        "spread from 0 to 3 cents": is_dear & np.isin(spread, (0, 100, 200, 300)),
+        "spread from 10 cents": is_dear & (spread >= 1_000) & (margin < 0),
+        "spread of a dollar": is_dear & (spread >= 10_000),
+        "spread from 0 to 4 cents": is_dear & np.isin(spread, (0, 100, 200, 300, 400)),
+        "spread between whole cents": is_dear & (spread > 0) & (spread < 499) & (spread % 100 > 0),
         "margin < -1": by_margin & (margin < -1),
         "margin = -1": by_margin & (margin == -1),
         "margin = 0": by_margin & (margin == 0),
         "margin = 1": by_margin & (margin == 1),
         "margin > 1": by_margin & (margin > 1),
+        "more than 10 percent": by_margin & (20 * spread >= met.bid + met.offer),
         "crossed by 5 cents": is_dear & (spread <= -500),
         "crossed by 5 percent": ~is_dear & (spread > -500) & (spread < 0) & (-40 * spread >= met.bid + met.offer),
         "no market": (met.bid == 0) & (met.offer == 0),
@@ -441,12 +445,16 @@ CASES = {
     "spread = 500": False,
     "spread = 501": False,
     "spread from 502 to 799": False,
-    "spread from 0 to 3 cents": True,
+    "spread from 10 cents": False,
+    "spread of a dollar": False,
+    "spread from 0 to 4 cents": True,
+    "spread between whole cents": True,
     "margin < -1": True,
     "margin = -1": True,
     "margin = 0": False,
     "margin = 1": False,
     "margin > 1": False,
+    "more than 10 percent": False,
     "crossed by 5 cents": True,
     "crossed by 5 percent": True,
     "no market": False,
@@ -486,6 +494,10 @@ MUTANTS: dict[str, Callable[[Prices, Prices], npt.NDArray[np.bool_]]] = {
     "abs(d)": lambda bid, offer: (abs(offer - bid) >= 500) | (40 * abs(offer - bid) >= bid + offer),
     "abs(d) of cents": lambda bid, offer: (abs(offer - bid) >= 500) | (40 * (offer - bid) >= bid + offer),
     "abs(d) of percent": lambda bid, offer: (offer - bid >= 500) | (40 * abs(offer - bid) >= bid + offer),
+    "9 cents accept": lambda bid, offer: _bounds()(bid, offer) & (offer - bid < 900),
+    "a dollar accepts": lambda bid, offer: _bounds()(bid, offer) & (offer - bid < 10_000),
+    "10 percent accept": lambda bid, offer: _bounds()(bid, offer) & ((20 * (offer - bid) < bid + offer) | (offer < 1)),
+    "4 to 4.98 cents reject": lambda bid, offer: _bounds()(bid, offer) | ((offer - bid >= 400) & (offer - bid < 499)),
     "0/0 accepts": lambda bid, offer: _bounds()(bid, offer) & (offer > 0),
 }
 

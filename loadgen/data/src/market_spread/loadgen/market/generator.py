@@ -33,16 +33,18 @@ _WIDE, _CHEAP = 1, 2
 # In place of a spread: bid and offer are 0, or a wide quote's bid and offer have changed places.
 _NO_MARKET, _CROSSED = 10**6, 10**6 + 2
 _SPREADS_BITS = 10
-# The spreads to choose from: 1,024 for each kind of quote, those at the rule's bounds more often than others. Of a
-# cheap quote it is the margin, 40 * spread - (bid + offer), that decides: at 0 and above it is wide.
+# The spreads to choose from: 1,024 for each kind of quote, most at the rule's bounds, some far from them. Of a cheap
+# quote it is the margin, 40 * spread - (bid + offer), that decides: at 0 and above it is wide.
 _SPREADS = np.concatenate((
-    *(np.full(256, 499), np.repeat((0, 100, 200, 300), 160), -np.arange(500, 692, 2), -np.arange(1, 481, 15)),
-    *(np.full(256, 500), np.full(256, 501), 502 + np.arange(448) * 298 // 448, np.full(64, _NO_MARKET)),
-    *(np.full(448, -1), -np.arange(2, 386), np.full(192, _CROSSED)),
-    *(np.full(320, 0), np.full(320, 1), np.arange(2, 322), np.full(64, _NO_MARKET)),
+    *(np.full(256, 499), np.repeat((0, 100, 200, 300, 400), 64), 1 + np.arange(320) * 498 // 320),
+    *(-500 - np.arange(96) ** 2, -np.arange(1, 481, 15)),
+    *(np.full(256, 500), np.full(256, 501), 502 + np.arange(448) ** 2 // 5, np.full(64, _NO_MARKET)),
+    *(np.full(448, -1), -2 - np.arange(384) ** 2 // 250, np.full(192, _CROSSED)),
+    *(np.full(320, 0), np.full(320, 1), 2 + np.arange(320) * 11 // 4, np.full(64, _NO_MARKET)),
 ))  # fmt: skip
 
 _DOLLAR = 10_000
+_HALF_SPREAD_MIN = 12  # that of a symbol of 5 cents, of which the largest margin leaves a bid above 0
 
 
 class Market:
@@ -170,12 +172,13 @@ class Market:
 
 
 def _cheap_prices(half_spread: Int64s, margin: Int64s, words: Int64s) -> tuple[Int64s, Int64s]:
-    """Bids and spreads, of about twice half_spread and below 5 cents, with exactly these margins.
+    """Bids and spreads, of about twice half_spread and below 5 cents, with exactly these margins up to 1.
 
-    With the spread d, margin = 40 * d - (2 * bid + d), so d is odd where the margin is.
+    Larger ones grow with the spread, to nearly all of the price. With the spread d, margin = 40 * d - (2 * bid + d), so
+    d is odd where the margin is.
     """
     is_crossed = margin == _CROSSED
-    margin = np.where(is_crossed, 0, margin)
+    margin = np.where(is_crossed, 0, np.where(margin > 1, margin * half_spread // _HALF_SPREAD_MIN, margin))
     spread = 2 * (half_spread + ((words >> 32) & 7)) + (margin & 1)
     bid = (39 * spread - margin) >> 1
     bid[is_crossed] += spread[is_crossed]

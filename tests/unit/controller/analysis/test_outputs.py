@@ -1,10 +1,15 @@
 """Right outputs pass; each kind of wrong one is told from the others."""
 
+from dataclasses import fields
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 
 from market_spread.common.wire.layout import OUTPUTS_OF_TOPIC
+from market_spread.controller.analysis.observed import CpuReading, Observed, reads_max_of
 from market_spread.controller.analysis.outputs import comparable, counted, judge_checked, judge_counts
+from market_spread.loadgen.columns import Alerts
 
 
 def test_one_output_a_message_is_right_in_any_order() -> None:
@@ -77,6 +82,42 @@ def test_by_a_check_each_fault_is_told_from_the_others(got: list[tuple[int, str]
 def test_a_doubled_output_is_no_substitute_for_a_missing_one() -> None:
     judgement = judge_checked(4, counted([(1, "b"), (1, "c")]), counted([(1, "b"), (1, "b")]), ["out"])
     assert (judgement.missing, judgement.duplicated, judgement.wrong) == (1, 1, 0)
+
+
+def restarted(restarts: int, *, seen_s: float | None) -> Observed:
+    """Messages 0 to 9, due each second from 0 s on; the system goes on after its last restart at seen_s."""
+    numbers = np.arange(10)
+    columns = {each.name: np.zeros(10, np.int64) for each in fields(Alerts)}
+    alerts = Alerts(**{**columns, "order_id": numbers, "intended_us": numbers * 1_000_000})
+    looks = [CpuReading(0, 0, 0, 0, None, None, 0)]
+    if seen_s is not None:
+        looks.append(CpuReading(int(seen_s * 1e9), 1, 1, 0, None, None, restarts))
+    observed = Observed(started=datetime(2026, 1, 1, tzinfo=UTC), alerts=alerts, looks=tuple(looks))
+    observed.job_restarts = restarts
+    return observed
+
+
+def test_after_a_restart_what_was_due_before_it_may_come_again_and_nothing_else() -> None:
+    """One restart forgives no system that answers everything twice, nor one that answers a message ten times."""
+    reads_max = reads_max_of(restarted(1, seen_s=4))
+
+    again = judge_counts(10, np.array([*range(10), 2, 3, 5]), [True], ["out"], reads_max)
+    assert (again.ok, again.replayed, again.duplicated) == (True, 3, 0)
+    each_twice = judge_counts(10, np.repeat(np.arange(10), 2), [True], ["out"], reads_max)
+    assert (each_twice.replayed, each_twice.duplicated) == (6, 4)
+    often = judge_counts(10, np.array([*range(10), *[2] * 9]), [True], ["out"], reads_max)
+    assert (often.replayed, often.duplicated) == (0, 9)
+
+    right = counted((number, "a") for number in range(10))
+    got = counted((number, "a") for number in [*range(10), 2, 3, 5, 8, *[4] * 4])
+    checked = judge_checked(10, right, got, ["out"], None, reads_max)
+    assert (checked.replayed, checked.duplicated) == (3, 5)
+
+
+def test_where_it_cannot_be_told_when_a_system_went_on_all_may_come_again() -> None:
+    each_twice = np.repeat(np.arange(10), 2)
+    assert judge_counts(10, each_twice, [True], ["out"], reads_max_of(restarted(2, seen_s=None))).replayed == 10
+    assert judge_counts(10, each_twice, [True], ["out"], reads_max_of(restarted(0, seen_s=4))).duplicated == 10
 
 
 def test_json_is_compared_by_what_it_says_and_all_else_to_the_byte() -> None:

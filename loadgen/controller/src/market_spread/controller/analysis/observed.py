@@ -1,6 +1,6 @@
 """What a run has brought to light, what the oracle says of it, and CPU time a message."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -11,7 +11,7 @@ import numpy as np
 from market_spread.common.errors import MarketSpreadError
 from market_spread.common.job_contract import ALL_DECISIONS, BATCHES_MAX
 from market_spread.common.wire.codec import decode_ledger
-from market_spread.common.wire.layout import DECISION, WARM_UP_ORDER_ID_MIN
+from market_spread.common.wire.layout import DECISION, OUTPUTS_OF_TOPIC, WARM_UP_ORDER_ID_MIN
 from market_spread.controller.analysis.evidence import OF_MARKET, Words
 from market_spread.controller.clients.probe import Silence
 from market_spread.controller.clients.services import RoundTrip
@@ -30,6 +30,7 @@ _CLOCKS_US = 1_000_000
 _PAUSE_NS_MAX = 1_000_000_000
 # By it an order can have met any quote of its symbol: 35 years. What is wrong all the same is certainly wrong.
 _ANY_DELAY_US = 2**50
+_NEVER_US = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,20 @@ def replays_of(plan: RunPlan, observed: Observed) -> tuple[tuple[int, int], ...]
     gaps_ns.sort(key=lambda gap: gap[0] - gap[1])
     found = [gap for i, gap in enumerate(gaps_ns) if i < observed.restarts or gap[1] - gap[0] > _PAUSE_NS_MAX]
     return tuple((begin_ns // 1000 - _CLOCKS_US, end_ns // 1000 + _CLOCKS_US) for begin_ns, end_ns in found)
+
+
+def reads_max_of(observed: Observed) -> Callable[[int], int]:
+    """How often each message of a user's system, by its number, may have been read.
+
+    Once, and twice more for each restart if it was due before the system went on after the last one.
+    """
+    outputs, often = observed.alerts, 1 + 2 * observed.restarts
+    if outputs is None or not observed.restarts:
+        return lambda _: 1
+    went_on_us = [look.unix_ns // 1000 for look in observed.looks if look.restarts == observed.restarts]
+    due_later = outputs.intended_us > (went_on_us[0] + _CLOCKS_US if went_on_us else _NEVER_US)
+    once = set((outputs.order_id[due_later] % OUTPUTS_OF_TOPIC).tolist())
+    return lambda number: 1 if number in once else often
 
 
 def decisions_of(observed: Observed) -> Decisions:

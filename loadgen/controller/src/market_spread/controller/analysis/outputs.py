@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,8 @@ FAULTS = ("missing", "unexpected", "duplicated", "wrong")
 
 # Outputs by their numbers, each as `comparable`.
 Outputs = Mapping[int, "Counter[str]"]
+# How often a message may have been read, by its number: a system does again what it had not committed when it ended.
+ReadsMax = Callable[[int], int]
 
 
 def comparable(value: Value) -> str:
@@ -41,13 +43,15 @@ def counted(outputs: Iterable[tuple[int, str]]) -> dict[int, "Counter[str]"]:
     return found
 
 
-def judge_counts(sent: int, answered: Int64s, are_one: Sequence[bool], names: Sequence[str]) -> Judgement:
+def judge_counts(
+    sent: int, answered: Int64s, are_one: Sequence[bool], names: Sequence[str], reads_max: ReadsMax = lambda _: 1
+) -> Judgement:
     """Without a check: each message has exactly one output in a topic, or (`are_one` has False) any number.
 
     answered: the `output_number` of each output, in order of receipt; names: of the topics.
     """
     faults: dict[str, list[str]] = {kind: [] for kind in FAULTS}
-    received = duplicates = 0
+    received = duplicated = replayed = 0
     for topic, is_one in enumerate(are_one):
         where, here = _where(topic, names), answered // OUTPUTS_OF_TOPIC == topic
         firsts, counts = np.unique(answered[here] % OUTPUTS_OF_TOPIC, return_counts=True)
@@ -57,19 +61,22 @@ def judge_counts(sent: int, answered: Int64s, are_one: Sequence[bool], names: Se
         if is_one:
             missing, twice = np.setdiff1d(np.arange(sent), firsts).tolist(), counts > 1
             faults["missing"] += [f"message {number} has no output{where}" for number in missing]
-            faults["duplicated"] += [
-                f"message {number} has {count} outputs{where} instead of one"
-                for number, count in zip(firsts[twice].tolist(), counts[twice].tolist(), strict=True)
-            ]
-            duplicates += int((counts[twice] - 1).sum())
-    return _judgement(sent, faults, received=received, duplicated=duplicates, expected=sent * len(names))
+            for number, count in zip(firsts[twice].tolist(), counts[twice].tolist(), strict=True):
+                if count <= reads_max(number):
+                    replayed += count - 1
+                else:
+                    duplicated += count - 1
+                    faults["duplicated"].append(f"message {number} has {count} outputs{where} instead of one")
+    found = _judgement(sent, faults, received=received, expected=sent * len(names))
+    return replace(found, duplicated=duplicated, replayed=replayed)
 
 
 def judge_checked(
-    sent: int, expected: Outputs, got: Outputs, names: Sequence[str], due_us: Mapping[int, int] | None = None
-) -> Judgement:
+    sent: int, expected: Outputs, got: Outputs, names: Sequence[str], due_us: Mapping[int, int] | None = None,
+    reads_max: ReadsMax = lambda _: 1,
+) -> Judgement:  # fmt: skip
     """By a check: each message has the outputs it expects, by `output_number`; due_us: when each was due, if known."""
-    missing_us = []
+    missing_us, replayed = [], 0
     faults: dict[str, list[str]] = {kind: [] for kind in FAULTS}
     for number in sorted(expected.keys() | got.keys()):
         who, where = f"message {number % OUTPUTS_OF_TOPIC}", _where(number // OUTPUTS_OF_TOPIC, names)
@@ -77,7 +84,10 @@ def judge_checked(
         lacking, beyond = list((right - came).elements()), list((came - right).elements())
         for value in [each for each in beyond if each in right]:
             beyond.remove(value)
-            faults["duplicated"].append(f"{who} has the output {_shown(value)}{where} once more than is right")
+            if came[value] <= right[value] * reads_max(number % OUTPUTS_OF_TOPIC):
+                replayed += 1
+            else:
+                faults["duplicated"].append(f"{who} has the output {_shown(value)}{where} once more than is right")
         for right_value, value in zip(lacking, beyond, strict=False):
             faults["wrong"].append(f"{who} has the output {_shown(value)}{where} instead of {_shown(right_value)}")
         faults["missing"] += [f"{who} lacks the output {_shown(value)}{where}" for value in lacking[len(beyond) :]]
@@ -85,9 +95,8 @@ def judge_checked(
         faults["unexpected"] += [
             f"{who} has the output {_shown(value)}{where}, and is to have none" for value in beyond[len(lacking) :]
         ]
-    due, duplicates = sum(each.total() for each in expected.values()), len(faults["duplicated"])
-    judgement = _judgement(sent, faults, received=len(got), duplicated=duplicates, expected=due)
-    return replace(judgement, missing_us=tuple(missing_us))
+    found = _judgement(sent, faults, received=len(got), expected=sum(each.total() for each in expected.values()))
+    return replace(found, replayed=replayed, missing_us=tuple(missing_us))
 
 
 def _where(topic: int, names: Sequence[str]) -> str:
@@ -95,12 +104,10 @@ def _where(topic: int, names: Sequence[str]) -> str:
     return f" in {names[topic]}" if len(names) > 1 else ""
 
 
-def _judgement(
-    sent: int, faults: Mapping[str, list[str]], *, received: int, duplicated: int, expected: int
-) -> Judgement:
+def _judgement(sent: int, faults: Mapping[str, list[str]], *, received: int, expected: int) -> Judgement:
     return Judgement(
         orders=sent, expected=expected, accepted=0, received=received, missing=len(faults["missing"]),
-        unexpected=len(faults["unexpected"]), duplicated=duplicated, replayed=0, disagreeing=0,
+        unexpected=len(faults["unexpected"]), duplicated=len(faults["duplicated"]), replayed=0, disagreeing=0,
         wrong=len(faults["wrong"]), stale=0, undecided=0, unchecked=0, delay_us=0,
         sentences={kind: tuple(found[:SENTENCES_MAX]) for kind, found in faults.items() if found},
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """A run whose system is the user's: its own messages to warm it up, the measured load, the drain, the judgement."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.clock import polls
@@ -10,7 +10,7 @@ from market_spread.common.kafka.access import FINDS
 from market_spread.common.kafka.client import KafkaBroker, Partition, Record
 from market_spread.common.user_functions import load_function, place_of, user_errors
 from market_spread.common.wire.layout import ID_HEADER, INTENDED_HEADER, WARM_UP_ORDER_ID_MIN, output_number
-from market_spread.controller.analysis.observed import Observed
+from market_spread.controller.analysis.observed import Observed, reads_max_of
 from market_spread.controller.analysis.outputs import comparable, counted, judge_checked, judge_counts
 from market_spread.controller.clients.services import Addresses, Clients
 from market_spread.controller.plan.system import ATTACHED, COMMAND, ONE, PIPELINE, SystemWorkload
@@ -91,15 +91,13 @@ class SystemRun(Run):
         """By the check, or by the counts; nothing is said of a run that was not carried through."""
         if not observed.drained or observed.interrupted or observed.alerts is None:
             return
-        sent = observed.sent.messages_sent
+        sent, reads_max = observed.sent.messages_sent, reads_max_of(observed)
         if self._expected is not None:
             right, got = counted(self._expected), counted(self._got)
-            observed.judgement = judge_checked(sent, right, got, self._names, self._due_us)
+            observed.judgement = judge_checked(sent, right, got, self._names, self._due_us, reads_max)
         else:
             are_one = [each.expects == ONE for each in self._workload.output]
-            observed.judgement = judge_counts(sent, observed.alerts.order_id, are_one, self._names)
-        if (again := observed.judgement.duplicated) and observed.restarts:  # it may do again what it had not committed
-            observed.judgement = replace(observed.judgement, duplicated=0, replayed=again)
+            observed.judgement = judge_counts(sent, observed.alerts.order_id, are_one, self._names, reads_max)
 
     def _expect(self, reference: str) -> None:
         """Have the check say what is right of all messages. UsageError if it raises."""

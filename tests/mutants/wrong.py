@@ -252,6 +252,15 @@ _state(
 )
 
 
+def _one_early(alerts: Alerts) -> Alerts:
+    """The receipt of one alert, in the middle of the run, is 900 ms early."""
+    return replace(alerts, received_us=alerts.received_us - np.where(np.arange(len(alerts)) == 900, 900_000, 0))
+
+
+_state(
+    "late_and_one_early", "quotes are applied 400 ms late, and one alert is received 900 ms early",
+    _late(1, 400_000), said=_one_early,
+)  # fmt: skip
 _state(
     "back_before_a_restart", "the state of 1 s ago comes back, and later the job is started again",
     _back(BEGIN_US + BATCH_US, 1_000_000), by_sequence=False, restart=RESTART_LATE,

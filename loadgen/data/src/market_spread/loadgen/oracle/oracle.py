@@ -26,6 +26,7 @@ SENTENCES_MAX = 10
 WHOLE_RUN = ((-(2**62), 2**62),)
 _NEAR_US = 1_000_000
 _SKEW_US_MAX = 1_000_000
+_MANY, _FAR_US = 1_000, 100_000
 _ACCEPTED = "it is accepted, but has an alert"
 _UNKNOWN_ORDER = "it has an alert, but the input has no such order"
 
@@ -289,9 +290,12 @@ class _KnownAlerts:
     @staticmethod
     def of(alerts: Alerts, orders: Orders, book: ClosedBook) -> "_KnownAlerts":
         theirs = orders[np.searchsorted(orders.order_id, alerts.order_id)]
-        # None is received before its order was sent: so much at least the receiver's clock is behind.
-        behind_us = int((theirs.intended_us - alerts.received_us).max(initial=0))
-        received_us = alerts.received_us + min(behind_us, _SKEW_US_MAX)
+        # None is received before its order was sent: so much at least the receiver's clock is behind. It is so for all,
+        # and a few of many that are earlier by far than any other tell nothing of it.
+        early_us = theirs.intended_us - alerts.received_us
+        if len(early_us) >= _MANY:
+            early_us = early_us[early_us <= np.partition(early_us, -STALE_FEW - 1)[-STALE_FEW - 1] + _FAR_US]
+        received_us = alerts.received_us + min(int(early_us.max(initial=0)), _SKEW_US_MAX)
         return _KnownAlerts(alerts, theirs, book.symbol_ids(theirs.symbol), received_us)
 
 

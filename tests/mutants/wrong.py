@@ -59,7 +59,7 @@ class Mutant:
 
     def is_found(self, result: Result) -> bool:
         """Whether a run of it is called what it is, for a reason that names the fault."""
-        if self.decided is not None:
+        if self.decided is not None and self.caught != ("slow",):
             named = any(getattr(result, f"decisions_{kind}") for kind in self.caught)
             return result.verdict is Verdict.FAILED and named and result.decisive[0].startswith(Criterion.DECISIONS)
         if set(self.caught) <= set(STAGES):
@@ -636,6 +636,10 @@ for _name in ("account", "quantity", "price", "bid", "offer", "quote_sequence", 
         f"decided_{_name}_off_by_one", f"every 200th decision has another {_name}", "wrong", "stale",
         decided=_told(**{_name: lambda right, name=_name: getattr(right, name) + 1}),
     )  # fmt: skip
+_decisions(
+    "accepted_late", "decisions that accept come 10 s late", "slow",
+    decided=lambda right: replace(right, received_us=right.received_us + 10_000_000 * (right.verdict == _ACCEPTED)),
+)  # fmt: skip
 _decisions("decided_on_older", "decisions name the first quote that was met", "stale", decided=_on_an_older_quote)
 
 MUTANTS = tuple(_all.mutants)

@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_a_doubled_output_is_no_substitute_for_a_missing_one() -> None:
 def restarted(restarts: int, *, seen_s: float | None) -> Observed:
     """Messages 0 to 9, due each second from 0 s on; the system goes on after its last restart at seen_s."""
     numbers = np.arange(10)
-    columns = {each.name: np.zeros(10, np.int64) for each in fields(Alerts)}
+    columns: dict[str, Any] = {each.name: np.zeros(10, np.int64) for each in fields(Alerts)}
     alerts = Alerts(**{**columns, "order_id": numbers, "intended_us": numbers * 1_000_000})
     looks = [CpuReading(0, 0, 0, 0, None, None, 0)]
     if seen_s is not None:

@@ -86,7 +86,11 @@ def result_of(
         rate_per_s = sent.messages_sent / ((end_us - begin_us) / 1e6)
     path = "latency_without_faults_ns" if observed.faults else "latency_ns"  # faults have objectives of their own
     calm_ns, rests_on = summaries_ns.get(path, _NO_LATENCY), clusters.get(path, {})
-    achieved = Achieved(calm_ns, plan.offered_rate_per_s, rate_per_s, lost(observed), rests_on)
+    of_all: LatencyNs = {}
+    if observed.decisions is not None and not observed.faults:
+        due_us, latency_us = samples["decision_latency_ns"]
+        of_all = latency_summary_ns(HdrCounts(latency_us[due_us >= settle_us]))
+    achieved = Achieved(calm_ns, plan.offered_rate_per_s, rate_per_s, lost(observed), rests_on, of_all)
     asked = achieved.assess(workload.objectives)
     correct = correctness(observed, outage, loses=workload.faults.loses if workload.faults else 0)
     valid = validity(plan, observed, latencies, rig_stalled(plan, observed, stalls, outage), seen)

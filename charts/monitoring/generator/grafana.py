@@ -22,7 +22,7 @@ _OPEN_ROWS = 2
 
 def to_json(board: Path) -> str:
     """The dashboard of a file, for Grafana. KeyError or ValueError if the file does not say what a board needs."""
-    said = yaml.safe_load(board.read_text())
+    said = yaml.safe_load(board.read_text(encoding="utf-8"))
     filled = _filled(
         _FORMS["dashboard"], uid=f"market-spread-{board.stem}", title=said["title"], description=said["description"],
         panels=list(_panels(said["rows"])),

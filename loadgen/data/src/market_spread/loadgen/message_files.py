@@ -146,7 +146,7 @@ def _of_file(path: Path, keys: FromKeys) -> Iterator[Message]:
     with usage_errors(f"the messages in {path} cannot be read", "name a file that is there"):
         match keys.format:
             case "csv":
-                with path.open(newline="") as file:
+                with path.open(encoding="utf-8", newline="") as file:
                     yield from (Message(row) for row in csv.DictReader(file))
             case "parquet":
                 from pyarrow import parquet

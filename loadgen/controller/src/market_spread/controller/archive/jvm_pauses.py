@@ -35,7 +35,7 @@ def rows(component: str, path: Path) -> list[Row]:
 
 def _matches(path: Path, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
     try:
-        with path.open(errors="replace") as lines:
+        with path.open(encoding="utf-8", errors="replace") as lines:
             yield from filter(None, (pattern.match(line.rstrip()) for line in lines))
     except OSError:
         return

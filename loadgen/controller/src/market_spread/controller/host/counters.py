@@ -188,7 +188,7 @@ def _netstat(path: Path, protocol: str) -> dict[str, float]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError:
         return ""
 

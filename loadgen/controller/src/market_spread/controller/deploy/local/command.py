@@ -293,7 +293,7 @@ def end_all(processes: Iterable[Process], *, clock: Clock, within_s: float) -> N
 
 def _start_ticks(pid: int) -> int | None:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):
         return None
     state, *fields = stat.rpartition(")")[2].split()  # the name before may hold blanks and brackets

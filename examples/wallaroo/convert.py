@@ -247,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     problems = [f"{problem}\n" for problem in converted.problems]
-    (given.into / "problems.txt").write_text("".join(problems))
+    (given.into / "problems.txt").write_text("".join(problems), "utf-8")
     print(f"converted {converted.quote_count:,} quotes and {converted.order_count:,} orders")
     if problems:
         print(f"left out {len(problems):,} records, as problems.txt says; the first: {problems[0]}", end="")

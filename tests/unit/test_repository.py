@@ -359,6 +359,26 @@ def test_unit_tests_are_in_folders_of_the_packages_that_they_test() -> None:
     assert {path.as_posix() for path in tested} - packages == {".", "examples", "monitoring", "peers"}
 
 
+def encoding_left_to_the_locale(call: ast.Call) -> bool:
+    """Whether a call reads or writes text in whatever encoding the machine's locale has."""
+    if not isinstance(call.func, ast.Attribute) or any(keyword.arg == "encoding" for keyword in call.keywords):
+        return False
+    mode = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+    texts = {"read_text": len(call.args) < 1, "write_text": len(call.args) < 2}
+    return texts.get(call.func.attr, call.func.attr == "open" and mode in ("r", "w", "a", "x"))
+
+
+def test_text_is_utf_8_whatever_the_locale_is() -> None:
+    found = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in PRODUCT
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and encoding_left_to_the_locale(node)
+    ]
+
+    assert found == []
+
+
 def test_no_class_name_means_two_things() -> None:
     found: dict[str, list[str]] = {}
     for path in PRODUCT:

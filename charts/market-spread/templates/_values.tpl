@@ -329,8 +329,8 @@
 - {{ printf "run.workload has %s: %v, and there is a section; correct it (docs/workloads.md has its keys)" . (get $workload .) | quote }}
 {{- end }}
 {{- end }}
-{{- if not (regexMatch "^[a-z0-9][a-z0-9-]*$" (toString $workload.name)) }}
-- {{ printf "run.workload has name: %v, and it becomes a part of names; use small letters, digits and hyphens, and no hyphen first" $workload.name | quote }}
+{{- if not (regexMatch "^[a-z0-9][a-z0-9-]{0,99}$" (toString $workload.name)) }}
+- {{ printf "run.workload has name: %v, and it becomes a part of names; use at most 100 small letters, digits and hyphens, and no hyphen first" $workload.name | quote }}
 {{- end }}
 {{- $job := $.Values.job }}
 {{- $asked := get $workload "job" | default dict }}

@@ -10,7 +10,7 @@ def main(into: Path) -> None:
     """Write all of them."""
     into.mkdir(parents=True, exist_ok=True)
     for board in sorted(Path(__file__).with_name("boards").glob("*.yaml")):
-        (into / f"{board.stem}.json").write_text(to_json(board))
+        (into / f"{board.stem}.json").write_text(to_json(board), "utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-_FORMS = yaml.safe_load(Path(__file__).with_name("grafana.yaml").read_text())
+_FORMS = yaml.safe_load(Path(__file__).with_name("grafana.yaml").read_text("utf-8"))
 _COLUMNS = 24
 _KEYS = {"description", "unit", "width", "bad", "query", "queries"}
 # Rows at the top that are open; the others are folded, so that a board opens with one screen.
@@ -22,7 +22,7 @@ _OPEN_ROWS = 2
 
 def to_json(board: Path) -> str:
     """The dashboard of a file, for Grafana. KeyError or ValueError if the file does not say what a board needs."""
-    said = yaml.safe_load(board.read_text(encoding="utf-8"))
+    said = yaml.safe_load(board.read_text("utf-8"))
     filled = _filled(
         _FORMS["dashboard"], uid=f"market-spread-{board.stem}", title=said["title"], description=said["description"],
         panels=list(_panels(said["rows"])),

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 # Classes that only a driver in a cluster, or its executors, load: a build has neither a cluster nor a broker.
-NEVER_MET = Path(__file__).with_suffix(".txt").read_text().split()
+NEVER_MET = Path(__file__).with_suffix(".txt").read_text("utf-8").split()
 BYTES = "org.apache.kafka.common.serialization.ByteArray"
 SETTINGS = {
     "spark.sql.shuffle.partitions": "1",

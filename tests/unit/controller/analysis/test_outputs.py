@@ -124,6 +124,7 @@ def test_where_it_cannot_be_told_when_a_system_went_on_all_may_come_again() -> N
 def test_json_is_compared_by_what_it_says_and_all_else_to_the_byte() -> None:
     assert comparable(b'{"a": 1, "b": [2]}') == comparable({"b": [2], "a": 1})
     assert comparable(b'{"a":1}') != comparable(b'{"a":2}')
+    assert comparable(b'{"a":2, "a":1}') != comparable(b'{"a":1}')
     assert comparable(b"1.0") != comparable(b"1")
     assert comparable(b"a ") != comparable(b"a")
     assert comparable("é") == comparable("é".encode())

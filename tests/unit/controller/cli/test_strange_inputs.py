@@ -79,3 +79,54 @@ def test_a_group_without_a_name_is_refused() -> None:
 @pytest.mark.parametrize("address", ["data:,x", "reference://"])
 def test_an_address_that_is_no_folder_of_runs_is_refused(address: str) -> None:
     require_refused("list", address, said=f"the store {address} cannot be")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["plan", "--core-speed", "nan"], "invalid value for '--core-speed': 'nan' is no number"),
+        (["torture", "w.yaml", "--hours", "nan"], "invalid value for '--hours': 'nan' is no number"),
+        (["selftest", "--rate", "5000001"], "5000001 is not in the range 1<=x<=5000000"),
+        (["selftest", "--rate", "1000", "--duration", "nan"], "'nan' is no number"),
+        (["init", "mine", "--template", "attached", "--kafka", "a\nb:1"], "--kafka 'a\\nb:1'; use HOST:PORT"),
+        (["run", "w.yaml", "--junit", "."], "invalid value for '--junit'"),
+        (["pipeline", "word_count", "--input", "lines=nope"], "--input lines=nope cannot be read: No such file or"),
+        (["pipeline", "word_count", "--input", "lines=."], "Is a directory; name a file of lines"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_values_that_no_bound_stops_are_refused_before_anything_starts(words: list[str], said: str) -> None:
+    require_refused(*words, said=said)
+
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "/dev/zero"],
+        ["plan", "--measured", "/dev/zero"],
+        ["check", "--nbbo", "/dev/zero", "--orders", "o", "--alerts", "a"],
+        ["pipeline", "word_count", "--input", "lines=/dev/zero"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_device_is_not_read_without_end(words: list[str]) -> None:
+    require_refused(*words, said="is a device")
+
+
+def test_a_name_that_no_folder_can_have_is_refused() -> None:
+    Path("w.yaml").write_text(QUICK.read_text().replace("name: quick", f"name: {'q' * 300}"))
+
+    require_refused("run", "w.yaml", said="use at most 100 small letters, digits and hyphens")
+
+
+def test_a_pipeline_is_no_coroutine(recwarn: pytest.WarningsRecorder) -> None:
+    Path("p.py").write_text("async def f(): pass\n")
+
+    require_refused("describe", "p.py:f", said="p.py:f returns coroutine")
+    assert [str(warning.message) for warning in recwarn if warning.category is RuntimeWarning] == []
+
+
+def test_a_ledger_that_is_not_there_is_named_once() -> None:
+    require_refused("check", "--nbbo", "n", "--orders", "o", "--alerts", "a", said="spread: a cannot be read: No such")

@@ -297,7 +297,7 @@ speed: 3
 
     assert sorted(errors_of(text)) == sorted(
         [
-            "1: name=''; use small letters, digits and hyphens, and no hyphen first",
+            "1: name=''; use at most 100 small letters, digits and hyphens, and no hyphen first",
             "2: seed=-1; use a whole number from 0 to 9223372036854775807",
             "5: load.messages_per_s='fast'; use a whole number from 0 to 10000000",
             "6: load.duration_s=0; use a number from 0.001 to 604800",
@@ -322,7 +322,7 @@ def test_what_is_missing_is_named_at_the_part_that_lacks_it(errors_of: Callable[
     text = "seed: 1\nload:\n  profile: constant\n  messages_per_s: 5\nmarket:\n  symbols: 350\nframes: 7\njob: {}\n"
 
     assert sorted(errors_of(text)) == [
-        "1: name is missing; use small letters, digits and hyphens, and no hyphen first",
+        "1: name is missing; use at most 100 small letters, digits and hyphens, and no hyphen first",
         "1: warm_up is missing; use an object",
         "2: load.duration_s is missing; use a number from 0.001 to 604800",
         "5: market.partitions is missing; use a whole number from 1 to 1024",
@@ -385,7 +385,7 @@ def test_name_that_is_no_part_of_a_run_id_is_refused(errors_of: Callable[[str], 
 
     assert len(found) == 1
     assert found[0].startswith("1: name=")
-    assert found[0].endswith("; use small letters, digits and hyphens, and no hyphen first")
+    assert found[0].endswith("; use at most 100 small letters, digits and hyphens, and no hyphen first")
 
 
 def test_more_changing_symbols_than_accepting_ones_are_refused(
@@ -423,7 +423,7 @@ def test_part_that_contains_itself_is_one_sentence(errors_of: Callable[[str], li
 def test_aliases_of_aliases_are_read_in_no_time(errors_of: Callable[[str], list[str]]) -> None:
     levels = "".join(f"  l{i}: &l{i} {{a: *l{i - 1}, b: *l{i - 1}}}\n" for i in range(1, 60))
 
-    assert "1: name is missing; use small letters, digits and hyphens, and no hyphen first" in errors_of(
+    assert "1: name is missing; use at most 100 small letters, digits and hyphens, and no hyphen first" in errors_of(
         "seed: 1\nspeed:\n  l0: &l0 {a: 1}\n" + levels
     )
 

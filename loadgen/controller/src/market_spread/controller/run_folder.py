@@ -226,7 +226,7 @@ def begin_or_go_on(
         return None
     for name, workload in workloads.items():
         kept = folder / f"{name}.yaml"
-        if not kept.exists() or kept.read_text() != workload:
+        if not kept.exists() or kept.read_text("utf-8") != workload:
             raise UsageError(f"{folder} was begun with another workload, {kept}; name another --runs-folder")
     try:
         plan = json_object(plan_file.read_bytes())

@@ -113,8 +113,9 @@ class Alerts(JudgedOrders):
     @staticmethod
     def from_ledger(path: Path) -> "Alerts":
         """The alerts of a ledger, without a last line that was cut short. UsageError if it is damaged or unreadable."""
+        content = map_bytes(path, "a ledger of alerts").data
         with usage_errors(str(path), kinds=(UsageError,)):
-            lines = decode_ledger(map_bytes(path, "a ledger of alerts").data)
+            lines = decode_ledger(content)
             return Alerts.from_rows(lines.rows, lines.received_us)
 
 

@@ -50,7 +50,7 @@ class ApiServer:
         try:
             # Both files of the account change while we run.
             if self.account is not None:
-                headers["Authorization"] = f"Bearer {(self.account / 'token').read_text().strip()}"
+                headers["Authorization"] = f"Bearer {(self.account / 'token').read_text('utf-8').strip()}"
                 if self.url.startswith("https:"):
                     handlers.append(HTTPSHandler(context=ssl.create_default_context(cafile=self.account / "ca.crt")))
             request = Request(f"{self.url}{path}", data, headers, method=method)

@@ -91,7 +91,7 @@ class Schema(Generic[Value]):
         have here, and why, with the remedy.
         """
         with usage_errors(f"the {what} {path} cannot be read", "name a YAML file"):
-            content = path.read_text(encoding="utf-8")
+            content = path.read_text("utf-8")
         try:
             mapping = yaml.safe_load(content)
             lines, wrong = _lines(content, path)

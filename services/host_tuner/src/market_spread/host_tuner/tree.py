@@ -67,14 +67,14 @@ class RecordFile:
     def read(self) -> str | None:
         """The text, None if there is none."""
         try:
-            return self._path.read_text()
+            return self._path.read_text("utf-8")
         except FileNotFoundError:
             return None
 
     def replace(self, text: str) -> None:
         """Have this text in place of the old one: all of it or, after a crash, all of the old one."""
         unfinished = self._path.with_name(f".{self._path.name}.new")
-        with unfinished.open("w") as file:
+        with unfinished.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -46,7 +46,7 @@ def _run_data(data_json: str) -> str:
 @cache
 def _around_data(page: str) -> tuple[str, str]:
     """What stands before and after the data."""
-    index = (STATIC / page).read_text()
+    index = (STATIC / page).read_text("utf-8")
     styles = [_text(name) for name in _STYLE.findall(index)]
     scripts = [_text(name) for name in _SCRIPT.findall(index)]
     policy = (
@@ -63,7 +63,7 @@ def _around_data(page: str) -> tuple[str, str]:
 
 
 def _text(name: str) -> str:
-    text = (STATIC / name).read_text()
+    text = (STATIC / name).read_text("utf-8")
     if re.search(r"</(?:script|style)|<!--|\r", text):
         raise ValueError(f"{name} has what cannot stand inside an element of a page")
     return text

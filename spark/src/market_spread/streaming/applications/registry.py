@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from inspect import iscoroutine
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ def find(application: str) -> Pipeline:
     cloudpickle.register_pickle_by_value(sys.modules[Path(application.rpartition(":")[0]).stem])  # type: ignore[no-untyped-call]
     with user_errors(application):
         pipeline = make()
+    if iscoroutine(pipeline):
+        pipeline.close()  # else Python warns that nobody awaited it
     if not isinstance(pipeline, Pipeline):
         raise PipelineError(f"{application} returns {type(pipeline).__name__}; let it return what to_sink returns")
     return pipeline

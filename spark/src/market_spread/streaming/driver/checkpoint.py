@@ -36,7 +36,7 @@ def _offsets_of(batch: Path | None) -> dict[Partition, int]:
     """Those in a file of a batch; none if there is no file, or it is of another version."""
     try:
         # The version, the query's settings, and then a line for each source.
-        version, _, *sources = batch.read_text().splitlines() if batch else ("", "")
+        version, _, *sources = batch.read_text("utf-8").splitlines() if batch else ("", "")
     except FileNotFoundError:  # Spark deletes those of old batches
         return {}
     sources = [source for source in sources if version == "v1" and source.startswith("{")]
@@ -65,7 +65,7 @@ def bind_state_form(checkpoint: Path, form: str) -> None:
     if _newest_batch(checkpoint) is None:
         checkpoint.mkdir(parents=True, exist_ok=True)
         write_whole(note, form)
-    elif (note.read_text() if note.exists() else "") != form:
+    elif (note.read_text("utf-8") if note.exists() else "") != form:
         raise UsageError(
             f"the checkpoint {checkpoint} has its state in another form than this build of the job reads: another "
             "build, mode or pipeline made it; give the job an empty checkpoint, or use the build that made it"
@@ -79,12 +79,14 @@ def spread_state(spark: SparkSession, checkpoint: Path, partitions: int) -> None
     """
     if not partitions or (newest := _newest_batch(checkpoint, "commits")) is None:
         return
-    settings = json.loads((checkpoint / "offsets" / newest.name).read_text().splitlines()[1])["conf"]
+    settings = json.loads((checkpoint / "offsets" / newest.name).read_text("utf-8").splitlines()[1])["conf"]
     had = int(settings["spark.sql.shuffle.partitions"])
     if had != partitions:
         what = f"the state in {checkpoint} cannot be spread from {had} over {partitions} partitions"
         with usage_errors(what, f"keep {had}, or give the job an empty checkpoint", (PySparkException, Py4JError)):
-            spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", newest.read_text()[1])  # of "v2"
+            spark.conf.set(
+                "spark.sql.streaming.stateStore.checkpointFormatVersion", newest.read_text("utf-8")[1]
+            )  # of "v2"
             spark._streamingCheckpointManager.repartition(str(checkpoint), partitions, False)
 
 

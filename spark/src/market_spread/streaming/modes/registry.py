@@ -25,7 +25,7 @@ _WARM_UP_BATCH_S = 0.4
 
 def read_settings(path: Path, values: Mapping[str, object] | None = None) -> dict[str, str]:
     """Spark's settings of a file: a line is `name=value`, empty or a comment. values: what stands in it as `{name}`."""
-    lines = (line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#"))
+    lines = (line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#"))
     pairs = (line.partition("=") for line in lines)
     return {name: value.format_map(values or {}) for name, _, value in pairs}
 

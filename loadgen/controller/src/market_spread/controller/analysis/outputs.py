@@ -29,10 +29,17 @@ def comparable(value: Value) -> str:
     data = value.encode() if isinstance(value, str) else value
     if isinstance(data, bytes):
         try:
-            value = json.loads(data)
+            value = json.loads(data, object_pairs_hook=_of_distinct_keys)
         except ValueError:
             return data.decode("latin-1")
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _of_distinct_keys(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
+    """ValueError where a key is there twice: which of both values counts depends on who reads it."""
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def counted(outputs: Iterable[tuple[int, str]]) -> dict[int, "Counter[str]"]:

@@ -22,7 +22,8 @@ _LISTED: Mapping[str, tuple[type, ...]] = {
     "workload": (str,), "verdict": (str,), "cause": (str,), "latencies_void": (bool,),
     "offered_rate_per_s": (int, float), "cpu_us_per_message": (int, float),
 }  # fmt: skip
-_CHECK, _NOT_USABLE = "check the address and its rights", (ValueError, TypeError, LookupError)
+# OSError: some of them, as FTP's, connect at once.
+_CHECK, _NOT_USABLE = "check the address and its rights", (OSError, ValueError, TypeError, LookupError)
 _COLUMNS = ("run", "verdict", "offered/s", "p50 ms", "p99 ms", "CPU us", "step")
 
 Summary = dict[str, Any]
@@ -40,7 +41,7 @@ class RunStore:
 
     def run_ids(self) -> list[str]:
         """The runs that there are, newest first by their names."""
-        with usage_errors(f"the store {self._address} cannot be read", _CHECK, (OSError, *_NOT_USABLE)):
+        with usage_errors(f"the store {self._address} cannot be read", _CHECK, _NOT_USABLE):
             if not self._files.isdir(self._root):
                 raise UsageError(f"there is no folder {self._address}; name one that holds runs")
             found = [path for name in ("state", "result") for path in self._files.glob(f"{self._root}/*/{name}.json")]

@@ -35,7 +35,7 @@ SYMBOLS_AT_HAND = 900  # of a partition of the state (docs/adr/0028)
 _DRAWS, _SEED = 1000, 20_240_229
 _HUBER, _TURNS, _DEVIATION_MIN = 1.345, 30, 1e-4  # residuals beyond so many deviations weigh less
 # By figure the process whose costs it follows from; what it follows from, and what it does not know.
-REASONS = json.loads(Path(__file__).with_name("figures.json").read_text())
+REASONS = json.loads(Path(__file__).with_name("figures.json").read_text("utf-8"))
 # Cores that are left to processes, two of 18 being the system's; network and disk (EBS), bits a second; inf: not known.
 MACHINES = {"c4.8xlarge": (16, 10e9, 4e9), "this": (os.cpu_count() or 1, inf, inf)}
 _BUSY = 0.7  # so far threads, and the cores, network and disk of nodes, are planned to be busy

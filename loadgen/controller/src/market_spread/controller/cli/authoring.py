@@ -1,6 +1,7 @@
 """`market-spread init` and `systems`: a workload for a system that is not our application, to begin with."""
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from market_spread.controller.cli.options import json_option, show_result
 from market_spread.controller.exits import say
 
 _FOLDER = Path(market_spread.systems.__file__).parent
-SYSTEMS: dict[str, dict[str, Any]] = yaml.safe_load((_FOLDER / "systems.yaml").read_text())
+SYSTEMS: dict[str, dict[str, Any]] = yaml.safe_load((_FOLDER / "systems.yaml").read_text("utf-8"))
 
 
 @click.command(epilog="Example: market-spread init fares && market-spread run fares/workload.yaml")
@@ -31,6 +32,8 @@ def init(folder: Path, template: str, kafka: str, as_json: bool) -> None:
     It runs as it stands: with messages of its own, a check of the outputs and, unless one runs already, a system. Put
     your system, your messages and your check in their places.
     """
+    if not re.fullmatch(r"[^\s\"',]+:[0-9]+", kafka):
+        raise UsageError(f"--kafka {kafka!r}; use HOST:PORT")
     paths = [str(path) for path in write(template, folder, kafka=kafka)]
     show_result(paths, "\n".join(paths), as_json=as_json)
     say(f"run it with: market-spread run {folder / 'workload.yaml'}")
@@ -61,7 +64,7 @@ def write(name: str, folder: Path, *, kafka: str) -> list[Path]:
     """
     system = SYSTEMS[name]
     files = [_FOLDER / system["job"] / name for name in ("workload.yaml", "load.py", *system["files"])]
-    contents = {folder / file.name: file.read_text() for file in files}
+    contents = {folder / file.name: file.read_text("utf-8") for file in files}
     values = {"SYSTEM": system["system"], "LATE_MS": str(system["late_ms"]), "P99_MS": str(system["p99_ms"])}
     if "jars" in system:
         values["JARS"] = _class_path(system["jars"])
@@ -74,13 +77,13 @@ def write(name: str, folder: Path, *, kafka: str) -> list[Path]:
     with usage_errors(f"{folder} cannot be written", "name another folder"):
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():
-            path.write_text(content)
+            path.write_text(content, "utf-8")
     return list(contents)
 
 
 def _class_path(groups: Sequence[str]) -> str:
     """The jars of these groups, of the systems' or ours, fetched if they are not there."""
-    known = (*read_lock((_FOLDER / "jars.lock").read_text()), *JarCache().jars)
+    known = (*read_lock((_FOLDER / "jars.lock").read_text("utf-8")), *JarCache().jars)
     jars = JarCache(jars=tuple(jar for jar in known if jar.group in groups))
     jars.fetch(find_java(java_home()))
     return os.pathsep.join(str(path) for group in groups for path in jars.paths(group))

@@ -221,7 +221,7 @@ def history(
 
 
 @click.command(epilog="Example: market-spread sweep loadgen/workloads/sustained.yaml --slo p99=50ms")
-@click.argument("workload", type=options.FILE)
+@click.argument("workload", type=options.INPUT)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--slo",
@@ -290,9 +290,9 @@ def sweep(
 
 
 @click.command(epilog="Example: market-spread torture loadgen/workloads/torture.yaml --hours 8")
-@click.argument("workload", type=options.FILE)
+@click.argument("workload", type=options.INPUT)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
-@click.option("--hours", type=click.FloatRange(0, 10_000, min_open=True), default=1.0, help="Begin runs for so long.")
+@click.option("--hours", type=options.Number(0, 10_000, min_open=True), default=1.0, help="Begin runs for so long.")
 @click.option("--seed", type=click.IntRange(0, 2**62), default=1, help="The first seed; each run takes the next one.")
 @options.runs_folder_option("Folder for the runs, by default runs/torture-WORKLOAD. Seeds that it has count.", None)
 @_page_options

@@ -20,7 +20,7 @@ from market_spread.controller.cli import options
 from market_spread.controller.cli.authoring import init, systems
 from market_spread.controller.cli.comparing import ab, compare, history, sweep, torture
 from market_spread.controller.cli.machine import plan, selftest
-from market_spread.controller.cli.options import FILE, FOLDER, show_result
+from market_spread.controller.cli.options import FILE, FOLDER, INPUT, show_result
 from market_spread.controller.exits import Commands, interrupt_once, printable, say
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def setup(as_json: bool) -> None:
 
 
 @main.command(epilog="Example: market-spread run loadgen/workloads/quick.yaml --rate 100000 --duration 30")
-@click.argument("workload", type=FILE, required=False)
+@click.argument("workload", type=INPUT, required=False)
 @options.rate_option
 @_duration
 @options.workload_option("--mode", "mode", click.Choice(MODES), "Mode of the job.")
@@ -180,8 +180,8 @@ def run(
 
 
 @main.command(epilog="Example: market-spread replay --nbbo nbbo.messages --orders orders.messages")
-@click.option("--nbbo", type=FILE, required=True, help="File of quotes.")
-@click.option("--orders", type=FILE, required=True, help="File of orders.")
+@click.option("--nbbo", type=INPUT, required=True, help="File of quotes.")
+@click.option("--orders", type=INPUT, required=True, help="File of orders.")
 @click.option(
     "--rate", type=int, default=20_000, help="Messages per second, first of quotes, then of orders, 1 to 10,000,000."
 )
@@ -203,7 +203,7 @@ def replay(nbbo: Path, orders: Path, rate: int, runs_folder: Path, as_json: bool
 @main.command(
     epilog="Example: market-spread generate loadgen/workloads/quick.yaml --nbbo nbbo.messages --orders orders.messages"
 )
-@click.argument("workload", type=FILE)
+@click.argument("workload", type=INPUT)
 @click.option("--nbbo", type=FILE, required=True, help="File for the initial and the measured quotes; overwritten.")
 @click.option("--orders", type=FILE, required=True, help="File for the measured orders; overwritten.")
 @options.rate_option
@@ -235,9 +235,9 @@ def generate(workload: Path, nbbo: Path, orders: Path, start: int, as_json: bool
 @main.command(
     epilog="Example: market-spread check --nbbo nbbo.messages --orders orders.messages --alerts alerts.ledger"
 )
-@click.option("--nbbo", type=FILE, required=True, help="File of the quotes as sent, in the native format.")
-@click.option("--orders", type=FILE, required=True, help="File of the orders as sent, in the native format.")
-@click.option("--alerts", type=FILE, required=True, help="The receiver's ledger of alerts.")
+@click.option("--nbbo", type=INPUT, required=True, help="File of the quotes as sent, in the native format.")
+@click.option("--orders", type=INPUT, required=True, help="File of the orders as sent, in the native format.")
+@click.option("--alerts", type=INPUT, required=True, help="The receiver's ledger of alerts.")
 @click.option("--without-warm-up", is_flag=True, help="Leave out orders and alerts of the warm-up.")
 @click.option(
     "--allow-duplicates", is_flag=True, help="Do not count a second alert for an order as a fault, as after a restart."
@@ -449,7 +449,7 @@ def _broker(bootstrap_servers: str) -> "KafkaBroker":
 
 
 @main.command(epilog="Example: market-spread up --port 9092")
-@click.option("--workload", type=FILE, help="Take the job's mode, batch time, partitions and memory from it.")
+@click.option("--workload", type=INPUT, help="Take the job's mode, batch time, partitions and memory from it.")
 @_port(help="Port of the broker on the loopback interface.")
 @_monitored
 @_up_folder

@@ -1,6 +1,7 @@
 """Options that several commands have."""
 
 import json
+import os
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -13,7 +14,27 @@ from market_spread.controller.exits import ENDINGS, ending_of, printable
 
 Command = Callable[..., Any]
 
-FILE = click.Path(path_type=Path)
+
+class _Input(click.Path):
+    """A file to read: a device such as /dev/zero has no end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.is_char_device() and path != Path(os.devnull):
+            self.fail(f"{path} is a device; name a file", param, ctx)
+        return path
+
+
+class Number(click.FloatRange):
+    """A number of a range, which `nan` is not, though no bound is above or below it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        return number if number == number else self.fail(f"{value!r} is no number", param, ctx)  # noqa: PLR0124
+
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+INPUT = _Input(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 

@@ -28,7 +28,7 @@ class Place:
     interrupted: bool = False
 
     def write(self, folder: Path) -> None:
-        (folder / PAIR_FILE).write_text(json.dumps(asdict(self)) + "\n")
+        (folder / PAIR_FILE).write_text(json.dumps(asdict(self)) + "\n", "utf-8")
 
 
 def read_place(folder: Path) -> Place | None:

@@ -130,7 +130,7 @@ class ProcessCounters:
         for pid in self._family:
             folder = self._proc / str(pid)
             with suppress(OSError, ValueError, IndexError):
-                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                fields = (folder / "stat").read_text("utf-8").rpartition(")")[2].split()
                 user_s, system_s = int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S
                 _add(counts, cpu_s=user_s + system_s, user_s=user_s, system_s=system_s, major_faults=int(fields[9]))
                 _add(levels, threads=int(fields[17]), memory_bytes=int(fields[21]) * _PAGE_BYTES)
@@ -188,7 +188,7 @@ def _netstat(path: Path, protocol: str) -> dict[str, float]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text("utf-8")
     except OSError:
         return ""
 

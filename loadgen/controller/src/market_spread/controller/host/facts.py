@@ -42,7 +42,7 @@ class Host:
         return {
             section: {name: self._shown(path.format(cgroup=cgroup)) for name, path in files.items()}
             | computed.get(section, {})
-            for section, files in yaml.safe_load(_FILES.read_text()).items()
+            for section, files in yaml.safe_load(_FILES.read_text("utf-8")).items()
         }
 
     def cpu(self) -> dict[str, Scalar]:
@@ -107,7 +107,7 @@ class Host:
     def read(self, path: str) -> str | None:
         """A file's text without blanks at its ends; None if it cannot be read."""
         try:
-            return (self._root / path).read_text().strip()
+            return (self._root / path).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError):
             return None
 

@@ -44,7 +44,7 @@ def schema_of(document: object) -> Schema[Workload] | Schema[SystemWorkload]:
 
 def _names_system(path: Path) -> bool:
     with suppress(OSError, ValueError, yaml.YAMLError, RecursionError):  # the schema says it with file and line
-        return schema_of(yaml.safe_load(path.read_text(encoding="utf-8"))) is SYSTEM_WORKLOAD
+        return schema_of(yaml.safe_load(path.read_text("utf-8"))) is SYSTEM_WORKLOAD
     return False
 
 
@@ -56,7 +56,7 @@ def _read(path: Path, refused: Mapping[str, str] | None = None) -> Workload:
 
 def standalone(path: Path) -> str:
     """The text of a workload that can be read from any folder: what it names has its whole path."""
-    return to_yaml(_read(path)) if _names_system(path) else path.read_text(encoding="utf-8")
+    return to_yaml(_read(path)) if _names_system(path) else path.read_text("utf-8")
 
 
 def to_yaml(workload: Workload) -> str:

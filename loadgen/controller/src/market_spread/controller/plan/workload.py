@@ -163,8 +163,8 @@ class Workload:
         str,
         text(
             "Name of the workload, part of the run id.",
-            pattern="[a-z0-9][a-z0-9-]*",
-            remedy="use small letters, digits and hyphens, and no hyphen first",
+            pattern="[a-z0-9][a-z0-9-]{0,99}",
+            remedy="use at most 100 small letters, digits and hyphens, and no hyphen first",
         ),
     ]
     purpose: Annotated[str, text("Why the workload is run; stands in `run.md`.")] = ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import java_home
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slots_needed
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.deploy.local.jvms import local_jvms
@@ -49,6 +49,8 @@ def inputs_of(arguments: Sequence[str]) -> dict[str, Path]:
             raise UsageError(f"--input {argument!r}; use SOURCE=FILE")
         if name in inputs:
             raise UsageError(f"--input names the source {name!r} twice; join the files")
+        if Path(path).is_char_device():
+            raise UsageError(f"--input {argument} is a device, which has no end; name a file")
         inputs[name] = Path(path)
     return inputs
 
@@ -71,7 +73,10 @@ def run_pipeline(
     if not inputs:
         wanted = " ".join(f"--input {name}=FILE" for name in sources)
         raise UsageError(f"{pipeline.name} has no input; give its sources files: {wanted}")
-    lines = {name: path.read_bytes().splitlines() for name, path in inputs.items()}
+    lines: dict[str, list[bytes]] = {}
+    for name, given in inputs.items():
+        with usage_errors(f"--input {name}={given} cannot be read", "name a file of lines"):
+            lines[name] = given.read_bytes().splitlines()
     path, is_file, function = application.rpartition(":")
     file, ends = Path(path).resolve(), [*pipeline.outputs, INVALID]
     say("starting broker and job")

@@ -81,7 +81,7 @@ class JarCache:
 
     def __init__(self, folder: Path | None = None, jars: tuple[Jar, ...] | None = None) -> None:
         self.folder = folder or home_folder("jars")
-        self.jars = jars if jars is not None else read_lock(LOCK.read_text())
+        self.jars = jars if jars is not None else read_lock(LOCK.read_text("utf-8"))
 
     def paths(self, group: str) -> list[Path]:
         """The jars of a group. UsageError if one is missing or altered."""
@@ -137,15 +137,17 @@ def _retrieve(jars: list[Jar], java: Java, folder: Path, name: str) -> None:
     if not (ivy := sorted((spark_home() / "jars").glob("ivy-*.jar"))):
         raise UsageError(f"there is no Ivy in {spark_home() / 'jars'}; install again with: make setup")
     module, log, ivy_cache = folder / f"{name}.xml", folder / f"{name}.log", folder / name
-    module.write_text(_ivy_module(jars))
+    module.write_text(_ivy_module(jars), "utf-8")
     pattern = folder / "[organisation]+[artifact]-[revision].[ext]"
-    with log.open("w") as output:
+    with log.open("w", encoding="utf-8") as output:
         ended = subprocess.run(
             [java.executable, "-jar", ivy[-1], "-cache", ivy_cache, "-ivy", module, "-retrieve", pattern],
             stdout=output, stderr=subprocess.STDOUT, timeout=FETCH_TIMEOUT_S, check=False,
         )  # fmt: skip
     if ended.returncode:
-        reasons = [line.strip() for line in log.read_text().splitlines() if "not found" in line or "ERROR" in line]
+        reasons = [
+            line.strip() for line in log.read_text("utf-8").splitlines() if "not found" in line or "ERROR" in line
+        ]
         raise UsageError(
             f"Ivy could not fetch the jars ({'; '.join(reasons[:3])}); check the network, then run it again"
         )
@@ -167,7 +169,7 @@ def _ivy_module(jars: list[Jar]) -> str:
 
 def main(group: str, folder: str) -> None:
     """Fetch the jars of a group into a folder: `python -m market_spread.common.jvm.jars GROUP FOLDER`, for images."""
-    jars = tuple(jar for jar in read_lock(LOCK.read_text()) if jar.group == group)
+    jars = tuple(jar for jar in read_lock(LOCK.read_text("utf-8")) if jar.group == group)
     JarCache(Path(folder), jars).fetch(find_java())
 
 

@@ -114,7 +114,7 @@ class KafkaSecurity:
 
 def _text(path: Path) -> str:
     with usage_errors(f"{path} cannot be read", "name a file that this process may read"):
-        return path.read_text(encoding="utf-8")
+        return path.read_text("utf-8")
 
 
 def _quoted(text: str) -> str:

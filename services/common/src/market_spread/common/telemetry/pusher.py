@@ -75,7 +75,7 @@ def host_id() -> str:
     Unlike the hostname it is the same in all containers of a host, which have one clock.
     """
     try:
-        return _BOOT_ID.read_text(encoding="utf-8").strip()
+        return _BOOT_ID.read_text("utf-8").strip()
     except OSError:
         return ""
 

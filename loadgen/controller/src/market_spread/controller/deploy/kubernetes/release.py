@@ -123,7 +123,7 @@ class Release(Environment):
             for number, pod in enumerate(self._pods_if_seen(component)):
                 name = component.replace("-", "_") + (f"_{number}" if number else "")
                 try:
-                    (logs / f"{name}.log").write_text(self._cluster.log(pod))
+                    (logs / f"{name}.log").write_text(self._cluster.log(pod), "utf-8")
                 except MarketSpreadError as error:
                     _log.warning("the log of the pod %s could not be read: %s", pod.name, error)
 

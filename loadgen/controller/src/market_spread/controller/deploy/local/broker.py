@@ -96,10 +96,10 @@ class Broker:
         properties = self.folder / "server.properties"
         data.mkdir(parents=True, exist_ok=True)
         values = {"port": self.port, "controller_port": self._controller_port, "message_bytes_max": MESSAGE_BYTES_MAX}
-        properties.write_text(_PROPERTIES.read_text().format(data=data, **values))
+        properties.write_text(_PROPERTIES.read_text("utf-8").format(data=data, **values), "utf-8")
         of_folder = data / "meta.properties"
         if not of_folder.exists():
-            of_folder.write_text(f"version=1\nnode.id=1\ncluster.id={_new_id()}\ndirectory.id={_new_id()}\n")
+            of_folder.write_text(f"version=1\nnode.id=1\ncluster.id={_new_id()}\ndirectory.id={_new_id()}\n", "utf-8")
         return properties
 
     def wait(self) -> None:

@@ -213,7 +213,7 @@ class BackgroundStack:
     def _alone(self) -> Iterator[None]:
         """UsageError if another command is bringing up or down in the same folder."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / "lock").open("w") as file:
+        with (self._folder / "lock").open("w", encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
@@ -293,7 +293,7 @@ def end_all(processes: Iterable[Process], *, clock: Clock, within_s: float) -> N
 
 def _start_ticks(pid: int) -> int | None:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8")
     except (FileNotFoundError, ProcessLookupError):
         return None
     state, *fields = stat.rpartition(")")[2].split()  # the name before may hold blanks and brackets

@@ -75,7 +75,7 @@ class Child:
     def last_lines(self, count: int = 5) -> list[str]:
         """The end of its output."""
         try:
-            with self.log.open(errors="replace") as file:
+            with self.log.open(encoding="utf-8", errors="replace") as file:
                 return [line.rstrip("\n") for line in deque(file, count)]
         except FileNotFoundError:
             return []
@@ -171,7 +171,7 @@ class Services:
         child, path = self.children[name], self.ports_file(name)
         for _ in polls(self._clock, START_TIMEOUT_S, every_s=0.02):
             with suppress(FileNotFoundError):
-                ports: dict[str, int] = json.loads(path.read_text())
+                ports: dict[str, int] = json.loads(path.read_text("utf-8"))
                 return ports
             if not child.running:
                 raise UsageError(f"the {name.replace('_', ' ')} did not start; {_reason(child)}")

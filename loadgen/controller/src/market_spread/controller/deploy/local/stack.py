@@ -55,7 +55,7 @@ def write_prometheus(folder: Path, aggregator: str, broker: str, jobs: Sequence[
     path = folder / "prometheus.yml"
     with_rules = json.dumps([str(rules / "*.yaml")] if rules.is_dir() else [])
     told = {"interval_s": SCRAPE_INTERVAL_S, "rules": with_rules, "aggregator": aggregator, "broker": broker}
-    path.write_text(_PROMETHEUS.read_text().format(**told, jobs=json.dumps(list(jobs))))
+    path.write_text(_PROMETHEUS.read_text("utf-8").format(**told, jobs=json.dumps(list(jobs))), "utf-8")
     return path
 
 

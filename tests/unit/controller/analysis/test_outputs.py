@@ -26,6 +26,13 @@ def test_lost_doubled_and_unknown_outputs_are_counted_apart() -> None:
     assert judgement.sentences["duplicated"] == ("message 2 has 3 outputs instead of one",)
 
 
+def test_what_is_missing_was_due_between_what_is_there() -> None:
+    answered = np.array([0, 1, 1, 4, 5, 9])
+    missed = judge_counts(10, answered, [True], ["out"], due_us=answered * 1_000 + 7).missing_us
+    assert missed == (2_007, 3_007, 6_007, 7_007, 8_007)
+    assert judge_counts(2, np.empty(0, np.int64), [True], ["out"], due_us=np.empty(0, np.int64)).missing_us == ()
+
+
 def test_where_any_number_is_right_only_unknown_ones_are_wrong() -> None:
     assert judge_counts(4, np.array([2, 2]), [False], ["out"]).ok
     assert not judge_counts(4, np.array([4]), [False], ["out"]).ok

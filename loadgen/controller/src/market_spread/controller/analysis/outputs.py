@@ -51,22 +51,27 @@ def counted(outputs: Iterable[tuple[int, str]]) -> dict[int, "Counter[str]"]:
 
 
 def judge_counts(
-    sent: int, answered: Int64s, are_one: Sequence[bool], names: Sequence[str], reads_max: ReadsMax = lambda _: 1
-) -> Judgement:
+    sent: int, answered: Int64s, are_one: Sequence[bool], names: Sequence[str], reads_max: ReadsMax = lambda _: 1,
+    due_us: Int64s | None = None,
+) -> Judgement:  # fmt: skip
     """Without a check: each message has exactly one output in a topic, or (`are_one` has False) any number.
 
-    answered: the `output_number` of each output, in order of receipt; names: of the topics.
+    answered: the `output_number` of each output, in order of receipt; due_us: when the message of each was due, if
+    known; names: of the topics.
     """
     faults: dict[str, list[str]] = {kind: [] for kind in FAULTS}
     received = duplicated = replayed = 0
+    missing_us: list[float] = []
     for topic, is_one in enumerate(are_one):
         where, here = _where(topic, names), answered // OUTPUTS_OF_TOPIC == topic
-        firsts, counts = np.unique(answered[here] % OUTPUTS_OF_TOPIC, return_counts=True)
+        firsts, at, counts = np.unique(answered[here] % OUTPUTS_OF_TOPIC, return_index=True, return_counts=True)
         received += len(firsts)
         unknown = firsts[firsts >= sent].tolist()
         faults["unexpected"] += [f"an output{where} names message {number}, which was not sent" for number in unknown]
         if is_one:
             missing, twice = np.setdiff1d(np.arange(sent), firsts).tolist(), counts > 1
+            if due_us is not None and len(firsts):  # one without an output was due between its neighbours
+                missing_us += np.interp(missing, firsts, due_us[here][at]).tolist()
             faults["missing"] += [f"message {number} has no output{where}" for number in missing]
             for number, count in zip(firsts[twice].tolist(), counts[twice].tolist(), strict=True):
                 if count <= reads_max(number):
@@ -75,7 +80,8 @@ def judge_counts(
                     duplicated += count - 1
                     faults["duplicated"].append(f"message {number} has {count} outputs{where} instead of one")
     found = _judgement(sent, faults, received=received, expected=sent * len(names))
-    return replace(found, duplicated=duplicated, replayed=replayed)
+    missed = tuple(round(us) for us in missing_us)
+    return replace(found, duplicated=duplicated, replayed=replayed, missing_us=missed)
 
 
 def judge_checked(

@@ -97,7 +97,8 @@ class SystemRun(Run):
             observed.judgement = judge_checked(sent, right, got, self._names, self._due_us, reads_max)
         else:
             are_one = [each.expects == ONE for each in self._workload.output]
-            observed.judgement = judge_counts(sent, observed.alerts.order_id, are_one, self._names, reads_max)
+            numbers, due_us = observed.alerts.order_id, observed.alerts.intended_us
+            observed.judgement = judge_counts(sent, numbers, are_one, self._names, reads_max, due_us)
 
     def _expect(self, reference: str) -> None:
         """Have the check say what is right of all messages. UsageError if it raises."""

@@ -1,4 +1,8 @@
-"""What the token of a driver is good for: pods that are its executors, and no others, on a real API server."""
+"""What the token of a driver is good for: pods that are its executors, and no others, on a real API server.
+
+Its release is that of `test_run.py`, and up for the rest of the session: before tests that need all CPUs of a node, it
+would have them fail.
+"""
 
 import json
 import ssl

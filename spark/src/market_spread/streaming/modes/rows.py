@@ -9,7 +9,7 @@ topic `invalid`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from string import Formatter
-from typing import Any, assert_never
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -89,8 +89,6 @@ def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
             rows = exploded.where(~is_good() | F.col(computation.into).isNotNull())
         case MapBatches():
             raise TypeError(f"{computation.name!r} is Python, not columns")
-        case never:
-            assert_never(never)
     return rows.drop(_RESULTS)
 
 
@@ -227,8 +225,6 @@ def _record(sink: Sink, topics: Mapping[str, str], fields: Names) -> dict[str, C
             columns = [F.col(field.name).cast(field.type).alias(field.name) for field in record.typed_fields]
             typed = F.struct(*(columns or map(F.col, fields)))
             value = F.to_csv(typed) if isinstance(record, Csv) else F.to_json(typed, {"ignoreNullFields": "false"})
-        case never:
-            assert_never(never)
     key = F.lit(None) if sink.key is None else written.get(sink.key, F.col(sink.key).cast("string"))
     return {"topic": F.lit(topics[sink.name]), "key": key.cast("binary"), "value": value.cast("binary")}
 
@@ -254,8 +250,6 @@ def _formatted(field: Field) -> Column:
             return column
         case Kind.TEXT:
             return F.rpad(column, field.width, " ")
-        case never:
-            assert_never(never)
 
 
 def _digits(column: Column, width: int) -> Column:

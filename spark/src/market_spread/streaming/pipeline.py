@@ -37,14 +37,7 @@ from market_spread.streaming.messages import (
     nullable_fields,
     whole_numbers,
 )
-from market_spread.streaming.operators.stateful import (
-    AsOfJoin,
-    ByTime,
-    Deduplicate,
-    RowSchema,
-    RunningTotal,
-    StateComputation,
-)
+from market_spread.streaming.operators import stateful
 from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, Sink
 
 _ONE_STATE = "a pipeline has only one; make two"
@@ -116,7 +109,7 @@ class Source:
 
     # A source is the stream of all its messages: see Stream for the methods.
 
-    def to(self, step: Computation | StateComputation) -> "Stream":
+    def to(self, step: Computation | stateful.StateComputation) -> "Stream":
         return _stream(self).to(step)
 
     def key_by(self, *names: str) -> "Stream":
@@ -151,11 +144,11 @@ class Branch:
         return tuple(name for name in self.source.fields if name in self.fields and name not in may_be_null)
 
     @property
-    def schema(self) -> RowSchema:
+    def schema(self) -> stateful.RowSchema:
         """The branch as a stateful step sees it, without a time or sequence that its steps have dropped."""
         named = (self.time or self.source.time, self.sequence or self.source.sequence)
         roles = (role if role in self.fields else None for role in named)
-        return RowSchema(self.source.messages, self.fields, *roles)
+        return stateful.RowSchema(self.source.messages, self.fields, *roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +157,7 @@ class Stream:
 
     branches: tuple[Branch, ...]
     keys: Names = ()
-    state: StateComputation | None = None
+    state: stateful.StateComputation | None = None
     computations: tuple[Computation, ...] = ()
 
     @property
@@ -182,12 +175,12 @@ class Stream:
         first, *others = (branch.present for branch in self.branches)
         shared = tuple(name for name in first if all(name in present for present in others))
         match self.state:
-            case None | Deduplicate():
+            case None | stateful.Deduplicate():
                 fields = shared
-            case AsOfJoin() as join:
+            case stateful.AsOfJoin() as join:
                 of = [name for branch in self.branches if branch.source.name != join.of for name in branch.present]
                 fields = (*of, *self.keys, *join.added)
-            case RunningTotal() as total:
+            case stateful.RunningTotal() as total:
                 fields = (*shared, *self.keys, total.into)
             case _:
                 fields = self.keys
@@ -195,22 +188,22 @@ class Stream:
         return tuple(name for name in fields if name not in made)
 
     @property
-    def schemas(self) -> dict[str, RowSchema]:
+    def schemas(self) -> dict[str, stateful.RowSchema]:
         """The rows of each source, by its name."""
         return {branch.source.name: branch.schema for branch in self.branches}
 
     @property
-    def steps(self) -> tuple[Computation | StateComputation, ...]:
+    def steps(self) -> tuple[Computation | stateful.StateComputation, ...]:
         """All steps, the branches' first; a step that several branches pass is there once."""
         before = {step.name: step for branch in self.branches for step in branch.computations}
         return (*before.values(), *((self.state,) if self.state else ()), *self.computations)
 
-    def to(self, step: Computation | StateComputation) -> "Stream":
+    def to(self, step: Computation | stateful.StateComputation) -> "Stream":
         """These rows after the step. PipelineError if it cannot take them."""
         if step.name in [other.name for other in self.steps]:
             raise PipelineError(f"step names must be unique; two are named {step.name!r}")
         _refuse_reserved_names(repr(step.name), step.adds)
-        if isinstance(step, StateComputation):
+        if isinstance(step, stateful.StateComputation):
             return self._with_state(step)
         self._require(f"{step.name!r} takes", step.needs)
         if self.state is not None:
@@ -265,14 +258,14 @@ class Stream:
             self._require(f"the sink {sink.name!r} writes", sink.needs)
         return Pipeline(name, self, sinks)
 
-    def _with_state(self, step: StateComputation) -> "Stream":
+    def _with_state(self, step: stateful.StateComputation) -> "Stream":
         if not self.keys:
             raise PipelineError(f"{step.name!r} keeps state by key; put key_by before it")
         if self.state is not None:
             raise PipelineError(f"{step.name!r} comes after the stateful step {self.state.name!r}; {_ONE_STATE}")
         if problem := step.problem(self.schemas):
             raise PipelineError(f"{step.name!r}: {problem}")
-        if isinstance(step, ByTime) and step.late:
+        if isinstance(step, stateful.ByTime) and step.late:
             self._require(f"the sink {step.late.name!r} writes", step.late.needs)
         return replace(self, state=step)
 
@@ -311,7 +304,7 @@ class Pipeline:
     def late(self) -> "Pipeline | None":
         """What becomes of its late rows, which leave the stream before the state; None if they are only counted."""
         state = self.stream.state
-        if not isinstance(state, ByTime) or state.late is None:
+        if not isinstance(state, stateful.ByTime) or state.late is None:
             return None
         return Pipeline(self.name, replace(self.stream, keys=(), state=None, computations=()), (state.late,))
 

@@ -25,11 +25,11 @@ OF_THE_FILES = ("begin_s", "end_s", "messages", "peak_per_s")
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded(Profile):
+class Recorded:
     """The recorded times of files. The warm-up is the begin of the window, and what is measured comes behind it.
 
     begin_s, end_s: of this load, after the window's begin, at its speed; messages, peak_per_s: what there is between
-    them, and the most of a second. All of them are 0 until `found` has looked.
+    them, and the most of a second. All of them are 0 until `between` has looked. `Times` has what is due when.
     """
 
     profile: Literal["recorded"] = field(default=RECORDED, kw_only=True)
@@ -51,12 +51,6 @@ class Recorded(Profile):
 
     def total(self) -> int:
         return self.messages
-
-    def due(self, offset_ns: int) -> int:
-        raise TypeError("which messages are due is in the files; see Times")
-
-    def _offsets_ns(self, numbers: Int64s) -> Int64s:
-        raise TypeError("when messages are due is in the files; see Times")
 
     def between(self, begin_s: float, end_s: float, inputs: tuple[InputKeys, ...]) -> "Recorded":
         """The same, of this part of the window alone. UsageError if that has no message; end_s: 0 is the window's."""

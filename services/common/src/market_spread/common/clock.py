@@ -27,11 +27,8 @@ class Clock(Protocol):
 class SystemClock:
     """The host's clocks. Thread-safe."""
 
-    def unix_ns(self) -> int:
-        return time.time_ns()
-
-    def monotonic_ns(self) -> int:
-        return time.monotonic_ns()
+    unix_ns = staticmethod(time.time_ns)
+    monotonic_ns = staticmethod(time.monotonic_ns)
 
     def sleep_ns(self, duration_ns: int) -> None:
         if duration_ns > 0:
@@ -44,15 +41,10 @@ class AnchoredClock:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ahead_ns = _unix_ahead_ns(clock)
+        self.monotonic_ns, self.sleep_ns = clock.monotonic_ns, clock.sleep_ns
 
     def unix_ns(self) -> int:
-        return self._ahead_ns + self._clock.monotonic_ns()
-
-    def monotonic_ns(self) -> int:
-        return self._clock.monotonic_ns()
-
-    def sleep_ns(self, duration_ns: int) -> None:
-        self._clock.sleep_ns(duration_ns)
+        return self._ahead_ns + self.monotonic_ns()
 
     def deviation_ns(self) -> int:
         """How far the host's Unix time is ahead of this one, to some microseconds, however busy the cores are."""

@@ -6,7 +6,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -123,24 +123,19 @@ def java_home() -> str | None:
     return os.environ.get("JAVA_HOME") or None
 
 
-@contextmanager
-def pyspark_without_jvm() -> Iterator[None]:
+def pyspark_without_jvm() -> AbstractContextManager[None]:
     """PySpark's functions make the columns of Spark Connect meanwhile, which need no JVM."""
-    with _environment_with({"SPARK_CONNECT_MODE_ENABLED": "1"}):
-        yield
+    return _environment_with({"SPARK_CONNECT_MODE_ENABLED": "1"})
 
 
-@contextmanager
-def environment_of_spark(library_folder: str) -> Iterator[None]:
+def environment_of_spark(library_folder: str) -> AbstractContextManager[None]:
     """What a Spark of this process takes from the environment, unless it is set: while its JVM starts, and no longer.
 
     Its Python workers run the Python that this process runs: Spark would take the first `python3` of the path, which
     need not have our packages. RocksDB unpacks its library in the folder, which must last as long as the JVM does:
     elsewhere it leaves 15 MB in /tmp at each start.
     """
-    wanted = {"PYSPARK_PYTHON": sys.executable, "ROCKSDB_SHAREDLIB_DIR": library_folder}
-    with _environment_with(wanted):
-        yield
+    return _environment_with({"PYSPARK_PYTHON": sys.executable, "ROCKSDB_SHAREDLIB_DIR": library_folder})
 
 
 @contextmanager

@@ -147,7 +147,7 @@ class SparkEngine:
         # Rows of the state are messages if they come from layouts; a text can become several, or none.
         has_texts = not all(isinstance(it.messages, Layout) for it in self.pipeline.sources)
         by_records = self.pipeline.stream.state is None or has_texts
-        self._live_counts = LiveCounts(self.spark, self._mode.live_operators, by_records=by_records)
+        self.live_counts = LiveCounts(self.spark, self._mode.live_operators, by_records=by_records).read
 
     def slots(self) -> int:
         """How many tasks can run at the same time now."""
@@ -169,10 +169,6 @@ class SparkEngine:
         # `query.lastProgress` would have the JVM write all of it as JSON, at every poll.
         newest: Any = query._jsq.lastProgress()
         return -1 if newest is None else int(newest.batchId())
-
-    def live_counts(self) -> tuple[int, int]:
-        """Records read and messages processed by the running batch."""
-        return self._live_counts.read()
 
     def end_batch(self) -> bool:
         """Have the running batch end now; False if it cannot be ended before its time."""

@@ -9,23 +9,17 @@ topic `invalid`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from string import Formatter
-from typing import Any, assert_never
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
+from market_spread.streaming import record_codec
 from market_spread.streaming.messages import Csv, Json, Names, Text, nullable_fields
 from market_spread.streaming.operators.stateful import AsOfJoin, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
-from market_spread.streaming.record_codec import (
-    count_messages,
-    frames_to_messages,
-    record_columns,
-    records_to_frames,
-    wall_clock_us,
-)
 
 INVALID = "invalid"  # every pipeline's topic of malformed messages
 _RESULTS = "_results"  # of the functions of a step, while it is done
@@ -39,10 +33,10 @@ METADATA_TYPES: Mapping[str, str] = {
 
 def source_rows(source: Source, records: DataFrame, *, is_counted: bool = True) -> DataFrame:
     """The messages of a source, from Kafka records with their headers; counted in the query's progress, or not."""
-    of_record = record_columns(key=source.key, timestamp=source.timestamp, headers=source.headers)
-    frames = records_to_frames(records, source.messages, of_record)
-    frames = count_messages(frames, source.name) if is_counted else frames
-    messages = frames_to_messages(frames, source.messages, source.record_fields)
+    of_record = record_codec.record_columns(key=source.key, timestamp=source.timestamp, headers=source.headers)
+    frames = record_codec.records_to_frames(records, source.messages, of_record)
+    frames = record_codec.count_messages(frames, source.name) if is_counted else frames
+    messages = record_codec.frames_to_messages(frames, source.messages, source.record_fields)
     return messages.select(*source.fields, *METADATA_TYPES)
 
 
@@ -89,8 +83,6 @@ def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
             rows = exploded.where(~is_good() | F.col(computation.into).isNotNull())
         case MapBatches():
             raise TypeError(f"{computation.name!r} is Python, not columns")
-        case never:
-            assert_never(never)
     return rows.drop(_RESULTS)
 
 
@@ -182,7 +174,7 @@ def output_records(rows: DataFrame, pipeline: Pipeline, topics: Mapping[str, str
     """
     sinks = pipeline.sinks
     writable = reduce(lambda so_far, sink: _with_values_of(sink, so_far, pipeline.stream.present), sinks, rows)
-    stamped = writable.withColumn("emitted_us", wall_clock_us())
+    stamped = writable.withColumn("emitted_us", record_codec.wall_clock_us())
     bad = {"topic": F.lit(topics[INVALID]), "key": F.lit(None).cast("binary"), "value": invalid_value()}
     records = [_record(sink, topics, pipeline.stream.fields) for sink in sinks]
     # Beside what is chosen, not in it: within each choice they would be made, and compiled, once more.
@@ -227,8 +219,6 @@ def _record(sink: Sink, topics: Mapping[str, str], fields: Names) -> dict[str, C
             columns = [F.col(field.name).cast(field.type).alias(field.name) for field in record.typed_fields]
             typed = F.struct(*(columns or map(F.col, fields)))
             value = F.to_csv(typed) if isinstance(record, Csv) else F.to_json(typed, {"ignoreNullFields": "false"})
-        case never:
-            assert_never(never)
     key = F.lit(None) if sink.key is None else written.get(sink.key, F.col(sink.key).cast("string"))
     return {"topic": F.lit(topics[sink.name]), "key": key.cast("binary"), "value": value.cast("binary")}
 
@@ -254,8 +244,6 @@ def _formatted(field: Field) -> Column:
             return column
         case Kind.TEXT:
             return F.rpad(column, field.width, " ")
-        case never:
-            assert_never(never)
 
 
 def _digits(column: Column, width: int) -> Column:

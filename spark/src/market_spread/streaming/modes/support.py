@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import assert_never
 
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 from market_spread.common.wire.layout import BUCKETS_MAX, Field, Kind, Layout
@@ -107,8 +106,6 @@ def _real_time(pipeline: Pipeline) -> Iterator[str]:
                     )
         case stateful.StatefulMap() | stateful.CountWindow() | None:
             pass
-        case never:
-            assert_never(never)
 
 
 def _fields(pipeline: Pipeline) -> Iterator[tuple[Source, Field]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -72,8 +71,6 @@ def _put(cells: Bytes2D, field: Field, column: npt.NDArray[np.generic] | None) -
             values = column.astype(np.int64)
             cells[:, 0] = np.where(values < 0, ord("-"), ord("+"))
             put_digits(cells[:, 1:], np.abs(values), field.name)
-        case _:
-            assert_never(field.kind)
 
 
 def put_digits(cells: Bytes2D, values: Int64s, name: str) -> None:

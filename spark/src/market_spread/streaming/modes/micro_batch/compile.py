@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, assert_never, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -90,8 +90,6 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
             return _keyed(pipeline, state, branches())
         case None:
             return union_all(branches())
-        case never:
-            assert_never(never)
 
 
 # Python without state
@@ -190,8 +188,6 @@ def _by_time(
             window = F.window("_time", duration(state.size_s), duration(state.slide_s or state.size_s))
         case SessionWindow():
             window = F.session_window("_time", duration(state.gap_s))
-        case never:
-            assert_never(never)
     row = Row({name: F.col(name) for name in rows.columns})
     aggregates = [function(row).alias(name) for name, function in state.aggregates.items()]
     grouped = rows.groupBy(*stream.keys, window.alias("window")).agg(*aggregates)
@@ -229,11 +225,10 @@ def _too_late(_: object, chunks: "Iterable[DataFrameLike]", state: GroupState) -
 def _over_us(state: ByTime) -> Column:
     """Where the watermark is when the step drops the row: at the end of its last window, or at its time."""
     over = F.unix_micros("_time")
-    match state:
-        case RangeWindow():
-            over = over - F.pmod(over, _us(state.slide_s or state.size_s)) + _us(state.size_s)
-        case SessionWindow():
-            over = over + _us(state.gap_s)
+    if isinstance(state, RangeWindow):
+        over = over - F.pmod(over, _us(state.slide_s or state.size_s)) + _us(state.size_s)
+    elif isinstance(state, SessionWindow):
+        over = over + _us(state.gap_s)
     return over.alias("_over_us")
 
 
@@ -292,8 +287,6 @@ def _keyed(
             work = KeyedWork(
                 keys, state.takes, gives, state.state, state.update, sequence, forgets=forgets, on_error=state.on_error
             )
-        case never:
-            assert_never(never)
     nullable = [name for name in fields if name not in replace(pipeline.stream, state=None, computations=()).present]
     nulls = F.concat(F.lit(""), *(F.when(F.col(name).isNull(), "1").otherwise("0") for name in nullable))
     keyed = _filled(rows.withColumns({"_key": row_key(keys), _NULLS: nulls}), [*fields])

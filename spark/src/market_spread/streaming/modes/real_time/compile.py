@@ -10,7 +10,6 @@ keys; its state keeps the latest row of the build side, and each row of the prob
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -129,8 +128,6 @@ def _bit_field(field: Field) -> BitField:
             return BitField(field.name, (field.highest - field.lowest).bit_length(), -field.lowest)
         case Kind.TEXT:
             raise TypeError(f"{field.name} is text")
-        case never:
-            assert_never(never)
 
 
 def _as_number(field: Field) -> Column:

@@ -4,9 +4,10 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 from kubernetes import client, config
@@ -22,6 +23,7 @@ _LOG_CALL_S = 60.0
 _CPU_METRIC = "container_cpu_usage_seconds_total"
 _LABELS = "app.kubernetes.io"
 _PIECE_BYTES = 64 * 1024
+_POLL_S = 0.05
 
 _log = logging.getLogger(__name__)
 
@@ -190,53 +192,45 @@ def _as_ours(namespace: str) -> Iterator[None]:
         raise RunVoidError(f"the API server does not answer: {error}; is the cluster up?") from error
 
 
-class Forward:
+class Forward(ThreadingTCPServer):
     """A port of ours, at `address`, that leads to someone else's. `close` it; what is connected then breaks."""
+
+    daemon_threads = True
 
     def __init__(self, dial: Callable[[], Any]) -> None:
         """dial: makes a connection to the other end, a socket; MarketSpreadError if it cannot."""
+        super().__init__(("127.0.0.1", 0), BaseRequestHandler)
         self._dial = dial
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=16)
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self.address = f"127.0.0.1:{self.server_address[1]}"
         self._open: set[Any] = set()
         self._lock = threading.Lock()
-        threading.Thread(target=self._accept, name="forward", daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(_POLL_S,), name="forward", daemon=True).start()
 
     def close(self) -> None:
         """Listen no more, and break what is connected."""
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits in accept
-        self._listener.close()
+        self.shutdown()
+        self.server_close()
         with self._lock:
             left = list(self._open)
         for end in left:
             _end(end)
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._join, args=(near,), name="forward", daemon=True).start()
-
-    def _join(self, near: socket.socket) -> None:
+    def finish_request(self, near: Any, client_address: object) -> None:
+        """Carry what comes, on a thread of this connection; who called closes its near end."""
         try:
             far = self._dial()
         except MarketSpreadError as error:
             _log.warning("a connection to a pod could not be forwarded: %s", error)
-            near.close()
             return
-        with self._lock:
-            self._open |= {near, far}
-        back = threading.Thread(target=_pump, args=(far, near), name="forward", daemon=True)
-        back.start()
-        _pump(near, far)
-        back.join()
-        with self._lock:
-            self._open -= {near, far}
-        near.close()
-        far.close()
+        with closing(far):
+            with self._lock:
+                self._open |= {near, far}
+            back = threading.Thread(target=_pump, args=(far, near), name="forward", daemon=True)
+            back.start()
+            _pump(near, far)
+            back.join()
+            with self._lock:
+                self._open -= {near, far}
 
 
 def _pump(source: Any, sink: Any) -> None:

@@ -1267,28 +1267,6 @@
     return [...merged, ...intervals.slice(half)];
   }
 
-  // src/runfile.js
-  var ELEMENT_ID = "run-data";
-  var MARKED = /<script type="application\/gzip" id="run-data">([A-Za-z0-9+/=\s]*)<\/script>/;
-  async function embeddedRun(page) {
-    const element = page.getElementById(ELEMENT_ID);
-    return element ? unpacked(element.textContent) : null;
-  }
-  async function runInText(text) {
-    const found = MARKED.exec(text);
-    if (found) return unpacked(found[1]);
-    if (text.trimStart().startsWith("{")) {
-      const data = JSON.parse(text);
-      if (data.format && data.series) return data;
-    }
-    throw new Error("The file holds no run. Drop an HTML file that was exported here.");
-  }
-  async function unpacked(base64) {
-    const packed = Uint8Array.from(atob(base64.replace(/\s/g, "")), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return JSON.parse(await new Response(stream).text());
-  }
-
   // src/words.js
   var WORDS = [
     [/\b([Aa])n order\b/g, "$1 message"],
@@ -1483,13 +1461,65 @@
     return name.replace(PREFIX, "").replace(/_(seconds|total|bytes)$/, "").replace(/^(sender|receiver|job|process)_/, "").replaceAll("_", " ");
   }
 
+  // src/rundata.js
+  var BINS = 240;
+  var LONG_MS = 6e5;
+  var COARSE2 = `points=60&only=${END_TO_END.name}`;
+  var LATENCY = `points=${BINS}&only=${END_TO_END.name}`;
+  function firstQuery(head) {
+    return head && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE2 : "";
+  }
+  function pageQuery(fine) {
+    return fine ? `points=${BINS}&fine=${fine}` : "";
+  }
+  function rangeQuery({ from, to }, fine) {
+    return `from_unix_ms=${Math.floor(from)}&to_unix_ms=${Math.ceil(to)}&${pageQuery(fine) || "points=600"}`;
+  }
+  async function fetchData(runId, query = "") {
+    const answer = await fetch(`${addressOf(runId)}/data${query && `?${query}`}`, { cache: "no-store" });
+    if (!answer.ok) {
+      throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
+    }
+    return answer.json();
+  }
+  async function fetchDocuments(runId) {
+    try {
+      const answer = await fetch(`${addressOf(runId)}/documents`, { cache: "no-store" });
+      return answer.ok ? await answer.json() : {};
+    } catch {
+      return {};
+    }
+  }
+  function addressOf(runId) {
+    return `api/v1/runs/${encodeURIComponent(runId)}`;
+  }
+
+  // src/runfile.js
+  var ELEMENT_ID = "run-data";
+  var MARKED = /<script type="application\/gzip" id="run-data">([A-Za-z0-9+/=\s]*)<\/script>/;
+  async function embeddedRun(page) {
+    const element = page.getElementById(ELEMENT_ID);
+    return element ? unpacked(element.textContent) : null;
+  }
+  async function runInText(text) {
+    const found = MARKED.exec(text);
+    if (found) return unpacked(found[1]);
+    if (text.trimStart().startsWith("{")) {
+      const data = JSON.parse(text);
+      if (data.format && data.series) return data;
+    }
+    throw new Error("The file holds no run. Drop an HTML file that was exported here.");
+  }
+  async function unpacked(base64) {
+    const packed = Uint8Array.from(atob(base64.replace(/\s/g, "")), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
   // src/feed.js
   var RUNS_EVERY_MS = { none: 1e3, ended: 1e4, live: 3e4 };
   var SILENT_MS = 1500;
   var FINE_ENOUGH_MS = 1500;
-  var BINS = 240;
-  var LONG_MS = 6e5;
-  var COARSE2 = `?points=60&only=${END_TO_END.name}`;
   var Feed = class {
     /** @type {RunModel | null} the run that is open */
     model = null;
@@ -1519,6 +1549,10 @@
     /** @type {{model: RunModel, range: Range, tick: number, fine: string} | null} of a part of the run */
     #detail = null;
     #asked = "";
+    /** What the open run was asked for; empty for all of it. */
+    #held = "";
+    /** @type {{query: string, heard: TickData[]} | null} what takes its place, and what was new since it was asked for */
+    #coming = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     #timer;
     #changed;
@@ -1574,9 +1608,10 @@
      */
     modelFor(model, range, page = "") {
       const fine = page === "overview" ? END_TO_END.name : "";
+      if (model.live) this.#complete(model, pageQuery(fine));
       const held = this.#detailOf(model, range, fine) ?? model;
       const needed = Math.max(FINE_ENOUGH_MS, 2 * (range.to - range.from) / BINS);
-      const isHeldWhole = range.whole && this.#firstOf(model.runId) === "";
+      const isHeldWhole = range.whole && (model.live || this.#firstOf(model.runId) === "");
       if (this.served && !this.fromFile && !isHeldWhole && held.coarseness(range, fine) > needed) {
         this.#refine(model, range, fine);
       }
@@ -1595,21 +1630,17 @@
       return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
     }
     /**
-     * A run and its documents, beside the one that is open. Error with a sentence if there is none.
+     * A run and its documents, beside the one that is open; of its histograms only the latency has intervals. Error with a
+     * sentence if there is none.
      * @param {string} runId
-     * @param {boolean} [coarse] whether few intervals will do
+     * @param {boolean} [coarse] whether few intervals of the latency will do; else there are as many as are drawn
      * @returns {Promise<{model: RunModel, documents: Documents}>}
      */
     async load(runId, coarse = false) {
       const file = this.#files.get(runId);
       if (file) return { model: new RunModel(file.data), documents: {} };
-      const answer = fetch(`api/v1/runs/${encodeURIComponent(runId)}/documents`, { cache: "no-store" });
-      const documents = answer.then((got) => got.ok ? got.json() : {});
-      const [data, found] = await Promise.all([
-        this.#fetchData(runId, coarse ? COARSE2 : ""),
-        documents.catch(() => ({}))
-      ]);
-      return { model: new RunModel(data), documents: found };
+      const [data, documents] = await Promise.all([fetchData(runId, coarse ? COARSE2 : LATENCY), fetchDocuments(runId)]);
+      return { model: new RunModel(data), documents };
     }
     async #watchRuns() {
       clearTimeout(this.#timer);
@@ -1649,8 +1680,9 @@
         return;
       }
       try {
-        const data = await this.#fetchData(runId, this.#firstOf(runId));
-        if (this.#opening === runId) this.#show(data, false);
+        const query = this.#firstOf(runId);
+        const data = await fetchData(runId, query);
+        if (this.#opening === runId) this.#show(data, false, query);
       } catch (error) {
         if (this.#opening !== runId) return;
         this.#opening = "";
@@ -1659,8 +1691,8 @@
         this.#changed();
       }
     }
-    /** @param {RunData} data @param {boolean} fromFile */
-    #show(data, fromFile) {
+    /** @param {RunData} data @param {boolean} fromFile @param {string} [held] what it was asked for */
+    #show(data, fromFile, held = "") {
       this.model = new RunModel(fromFile ? { ...data, live: false } : data);
       this.fromFile = fromFile;
       this.loading = false;
@@ -1669,6 +1701,8 @@
       this.refining = false;
       this.#detail = null;
       this.#asked = "";
+      this.#held = held;
+      this.#coming = null;
       this.#heardAt = performance.now();
       if (this.model.live && this.#stream === null) this.#follow(this.model.runId);
       this.#changed();
@@ -1676,6 +1710,7 @@
     #leave() {
       this.#stream?.close();
       this.#stream = null;
+      this.#coming = null;
     }
     /** @param {string} runId */
     #follow(runId) {
@@ -1684,8 +1719,9 @@
         lastId: () => this.model?.tick ?? 0,
         onEvent: (event) => this.#heard(event),
         onReset: async () => {
-          const data = await this.#fetchData(runId);
-          if (this.#stream === stream) this.#show(data, false);
+          const query = this.#firstOf(runId);
+          const data = await fetchData(runId, query);
+          if (this.#stream === stream) this.#show(data, false, query);
         },
         onState: (state, retryMs) => {
           this.link = { state, retryMs };
@@ -1699,6 +1735,7 @@
     #heard(event) {
       const { model } = this;
       if (!model) return;
+      this.#coming?.heard.push(event);
       if (!model.apply(event)) {
         this.#open(model.runId);
         return;
@@ -1707,18 +1744,32 @@
       if (!model.live && model.verdict) this.#leave();
       this.#changed();
     }
-    /** @param {string} runId @param {string} [query] @returns {Promise<RunData>} */
-    async #fetchData(runId, query = "") {
-      const answer = await fetch(`api/v1/runs/${encodeURIComponent(runId)}/data${query}`, { cache: "no-store" });
-      if (!answer.ok) {
-        throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
-      }
-      return answer.json();
-    }
     /** What a run is asked for when it is opened. @param {string} runId */
     #firstOf(runId) {
-      const head = this.#known.find(({ run_id: id }) => id === runId);
-      return head && !head.live && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE2 : "";
+      return firstQuery(this.#known.find(({ run_id: id }) => id === runId));
+    }
+    /**
+     * Ask for what a page takes of a live run that was opened with less. What its stream tells meanwhile is in both.
+     * @param {RunModel} model @param {string} query
+     */
+    #complete({ runId }, query) {
+      if (["", query].includes(this.#held) || this.#coming?.query === query || this.fromFile) return;
+      const coming = { query, heard: (
+        /** @type {TickData[]} */
+        []
+      ) };
+      this.#coming = coming;
+      this.refining = true;
+      fetchData(runId, query).then(
+        (data) => {
+          if (this.#coming !== coming || this.model?.runId !== runId) return;
+          this.#show(data, false, query);
+          for (const event of coming.heard) this.model.apply(event);
+        },
+        () => {
+          if (this.#coming === coming) [this.#coming, this.refining] = [null, false];
+        }
+      );
     }
     /** @param {RunModel} model @param {Range} range @param {string} fine */
     #refine({ runId, tick, live }, range, fine) {
@@ -1726,8 +1777,7 @@
       if (this.#asked === asked) return;
       this.#asked = asked;
       this.refining = true;
-      const query = `?from_unix_ms=${Math.floor(range.from)}&to_unix_ms=${Math.ceil(range.to)}${fine ? `&points=${BINS}&fine=${fine}` : "&points=600"}`;
-      this.#fetchData(runId, query).then(
+      fetchData(runId, rangeQuery(range, fine)).then(
         (data) => {
           if (this.model?.runId !== runId || this.#asked !== asked) return;
           this.#detail = { model: new RunModel({ ...data, live }), range, tick, fine };

@@ -113,7 +113,11 @@ function latenciesSoFar(view) {
  */
 function behind(view) {
   const latelyMs = Math.max(LATELY_MS, 2 * ((view.history.limits.stall_us ?? 0) / 1000));
-  const points = lagPoints(view).filter(({ from }) => from >= view.flow.from);
+  // Only of what is recent: the older intervals of a long run are longer than all that is looked at.
+  const recent = { from: Math.max(view.range.from, view.range.to - 3 * latelyMs), to: view.range.to, whole: false };
+  const points = lagPoints(new View(view.model, recent, view.span, { history: view.history })).filter(
+    ({ from }) => from >= view.flow.from,
+  );
   const rate = view.rate(SENT) ?? 0;
   const end = points.at(-1)?.to ?? 0;
   if (rate < ORDERS_FLOW_PER_S || end - view.flow.from < 2 * latelyMs) return { behindS: 0, behindBeforeS: 0 };

@@ -3794,7 +3794,10 @@
   }
   function behind(view) {
     const latelyMs = Math.max(LATELY_MS, 2 * ((view.history.limits.stall_us ?? 0) / 1e3));
-    const points = lagPoints(view).filter(({ from }) => from >= view.flow.from);
+    const recent = { from: Math.max(view.range.from, view.range.to - 3 * latelyMs), to: view.range.to, whole: false };
+    const points = lagPoints(new View(view.model, recent, view.span, { history: view.history })).filter(
+      ({ from }) => from >= view.flow.from
+    );
     const rate2 = view.rate(SENT) ?? 0;
     const end = points.at(-1)?.to ?? 0;
     if (rate2 < ORDERS_FLOW_PER_S || end - view.flow.from < 2 * latelyMs) return { behindS: 0, behindBeforeS: 0 };

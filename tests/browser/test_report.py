@@ -225,3 +225,12 @@ def test_the_legend_of_the_curves_marks_a_tail_of_few_clusters(
     assert curves[0] == "p99"
     assert curves[1].split("\n") == ["intended to receipt", "–"]
     assert "ms" in curves[3]
+
+
+@pytest.mark.parametrize("width", [1905, 1920])
+def test_the_legend_of_the_curves_has_one_row_on_a_wide_screen(watched: Open, report: str, width: int) -> None:
+    page = watched(width=width).open(report, until="canvas")
+
+    keys = page.locator("figure", has_text="Percentile curves").locator(".legend .key")
+    assert keys.count() == 4
+    assert len({each.evaluate("(key) => key.offsetTop") for each in keys.all()}) == 1

@@ -234,3 +234,19 @@ def test_the_legend_of_the_curves_has_one_row_on_a_wide_screen(watched: Open, re
     keys = page.locator("figure", has_text="Percentile curves").locator(".legend .key")
     assert keys.count() == 4
     assert len({each.evaluate("(key) => key.offsetTop") for each in keys.all()}) == 1
+
+
+def test_a_backlog_that_is_not_known_over_time_says_why(run: SyntheticRun, tmp_path: Path, watched: Open) -> None:
+    data = run.data()
+    data["series"] = [each for each in data["series"] if each["name"] != "market_spread_job_messages_processed_total"]
+    path = tmp_path / "report.html"
+    path.write_text(report_file(as_json(facts(run)), json.dumps(data)))
+
+    page = watched().open(path.as_uri(), until="canvas")
+
+    assert page.locator("figure", has_text="Backlog").locator(".summary").inner_text() == (
+        "The job did not push how many messages it has processed, so this is not known over time; "
+        "the run controller saw 1,234 messages at most."
+    )
+    assert key_figures(page)["backlog, most"] == "1,234 messages"
+    assert "as the controller saw" in page.locator(".figures").inner_text()

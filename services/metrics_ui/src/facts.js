@@ -1,5 +1,6 @@
 /** What the rules look at, taken from a range of a run: plain numbers, so that a rule can be tried without a run. */
 
+import { whole } from "./format.js";
 import { percentile, shownPercentile } from "./hdr.js";
 import { oddPartitions, partitionFigures } from "./partitions.js";
 import { ALERTS, END_TO_END, FAILED, PROCESSED, SENT, metric } from "./steps.js";
@@ -88,6 +89,14 @@ export function lagBins(view, points) {
     else bins.set(number, { from, to, value });
   }
   return [...bins.values()];
+}
+
+/** Why no backlog is drawn over time, if what was processed was never pushed. @param {View} view @param {number} [most] */
+export function uncounted(view, most) {
+  if (view.history.find(PROCESSED.name).length > 0) return undefined;
+  if (view.history.live) return "The job has not counted anything yet.";
+  const counted = most === undefined ? "" : `; the run controller saw ${whole(most)} messages at most`;
+  return `The job did not push how many messages it has processed, so this is not known over time${counted}.`;
 }
 
 /**

@@ -3099,8 +3099,14 @@
       this.place = placed(this.figure.plot, given.height ?? 200, (size) => this.#make(size));
       this.element = this.figure.element;
     }
-    /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
-    update(view, rows, overall, summary) {
+    /**
+     * @param {View} view
+     * @param {Row[]} rows
+     * @param {Overall} overall
+     * @param {string} summary
+     * @param {string} [none] what is said without any row
+     */
+    update(view, rows, overall, summary, none = "Nothing was measured in this range.") {
       this.#view = view;
       this.#rows = rows;
       this.#overall = overall;
@@ -3109,7 +3115,7 @@
       this.#legend(this.place.plot()?.cursor.idx);
       const text = this.given.text;
       this.figure.describe(
-        rows.length > 0 ? summary : "Nothing was measured in this range.",
+        rows.length > 0 ? summary : none,
         () => rows.map(({ from, to, values }) => [
           elapsed((from - view.begin) / 1e3),
           elapsed((to - view.begin) / 1e3),
@@ -3781,6 +3787,12 @@
       else bins.set(number, { from, to, value });
     }
     return [...bins.values()];
+  }
+  function uncounted(view, most) {
+    if (view.history.find(PROCESSED.name).length > 0) return void 0;
+    if (view.history.live) return "The job has not counted anything yet.";
+    const counted2 = most === void 0 ? "" : `; the run controller saw ${whole(most)} messages at most`;
+    return `The job did not push how many messages it has processed, so this is not known over time${counted2}.`;
   }
   function latenciesSoFar(view) {
     const { latency_us_max: limits = {}, settle_us: settleUs = 0 } = view.history.limits;
@@ -5025,7 +5037,8 @@
         view,
         lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
         { label: "at the end", values: [points.at(-1)?.value ?? null] },
-        lagSummary(view, points)
+        lagSummary(view, points),
+        uncounted(view)
       );
       for (const { chart, counters } of [
         { chart: this.rates, counters: THROUGHPUT },
@@ -5118,7 +5131,7 @@
     });
   }
   function lagSummary(view, points) {
-    if (points.length === 0) return "The job has not counted anything yet.";
+    if (points.length === 0) return "";
     const most = points.reduce((found, point) => point.value > found.value ? point : found, points[0]);
     const newest2 = counted(points[points.length - 1].value, "message");
     const when = elapsed((most.to - view.begin) / 1e3);

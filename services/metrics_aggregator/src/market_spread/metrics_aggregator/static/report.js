@@ -1510,8 +1510,14 @@
       this.place = placed(this.figure.plot, given.height ?? 200, (size) => this.#make(size));
       this.element = this.figure.element;
     }
-    /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
-    update(view, rows, overall, summary) {
+    /**
+     * @param {View} view
+     * @param {Row[]} rows
+     * @param {Overall} overall
+     * @param {string} summary
+     * @param {string} [none] what is said without any row
+     */
+    update(view, rows, overall, summary, none = "Nothing was measured in this range.") {
       this.#view = view;
       this.#rows = rows;
       this.#overall = overall;
@@ -1520,7 +1526,7 @@
       this.#legend(this.place.plot()?.cursor.idx);
       const text = this.given.text;
       this.figure.describe(
-        rows.length > 0 ? summary : "Nothing was measured in this range.",
+        rows.length > 0 ? summary : none,
         () => rows.map(({ from, to, values }) => [
           elapsed((from - view.begin) / 1e3),
           elapsed((to - view.begin) / 1e3),
@@ -2279,6 +2285,12 @@
       else bins.set(number, { from, to, value });
     }
     return [...bins.values()];
+  }
+  function uncounted(view, most) {
+    if (view.history.find(PROCESSED.name).length > 0) return void 0;
+    if (view.history.live) return "The job has not counted anything yet.";
+    const counted2 = most === void 0 ? "" : `; the run controller saw ${whole(most)} messages at most`;
+    return `The job did not push how many messages it has processed, so this is not known over time${counted2}.`;
   }
 
   // src/parts/lines.js
@@ -3462,7 +3474,7 @@
         this.#chosen ? null : betweenFigure(result, latencies, clustersMin),
         { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
         { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
-        { value: whole(result.backlog.messages_max), unit: "messages", sub: "" }
+        { value: whole(result.backlog.messages_max), unit: "messages", sub: "as the controller saw" }
       ]);
       const hists = TRIPLE.map(({ of }) => judged.hist(of));
       this.curve.update(
@@ -3495,7 +3507,8 @@
         view,
         lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
         { label: "at the end", values: [points.at(-1)?.value ?? null] },
-        `${whole(most)} messages at most were sent and not yet processed; ${countedHow(view.history)}`
+        `${whole(most)} messages at most were sent and not yet processed; ${countedHow(view.history)}`,
+        uncounted(view, this.facts.result.backlog.messages_max)
       );
     }
     /** @param {View} view */

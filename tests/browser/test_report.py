@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.http.run_json import as_json
@@ -250,3 +250,15 @@ def test_a_backlog_that_is_not_known_over_time_says_why(run: SyntheticRun, tmp_p
     )
     assert key_figures(page)["backlog, most"] == "1,234 messages"
     assert "as the controller saw" in page.locator(".figures").inner_text()
+
+
+def test_keys_lead_from_a_second_to_its_orders_and_to_what_it_met(watched: Open, report: str) -> None:
+    page = watched().open(report, until="canvas")
+
+    page.keyboard.press("n")
+    page.keyboard.press("s")
+    expect(page.get_by_role("region", name="Slowest orders")).to_be_focused()
+    assert page.locator(".orders tbody tr th").all_inner_texts() == ["4034 AAPL"]
+    page.keyboard.press("w")
+
+    expect(page.locator(".worst tr.chosen button")).to_be_focused()

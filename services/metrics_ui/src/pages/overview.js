@@ -232,9 +232,9 @@ export class OverviewPage {
     return ["Compared with what was judged of the pinned run ", link, ". Two single runs give no verdict. "];
   }
 
-  /** The next of the worst seconds, or the one before. @param {number} direction */
-  next(direction) {
-    this.slow.worst.move(direction);
+  /** @param {string} key one of the slow seconds' */
+  press(key) {
+    this.slow.keys[key]?.();
   }
 
   release() {

@@ -86,6 +86,10 @@
     setText(link, text);
     setAttribute(link, "href", href);
   }
+  function beginAt(main) {
+    if (document.activeElement === document.body) main.focus();
+    window.scrollTo(0, 0);
+  }
 
   // src/save.js
   function save(name, blob) {
@@ -1829,6 +1833,7 @@
     let prefixUntil = 0;
     page.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey || typed(event.target)) return;
+      if (page.querySelector("dialog[open]")) return;
       const after = event.timeStamp < prefixUntil;
       prefixUntil = 0;
       if (event.key === "g" && !after) {
@@ -1843,7 +1848,7 @@
     });
   }
   function typed(target) {
-    return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
+    return target instanceof Element && target.matches("input:not([type=checkbox], [type=file]), textarea, select, [contenteditable]");
   }
 
   // src/chartfacts.js
@@ -4572,6 +4577,10 @@
       if (this.element.contains(document.activeElement)) this.#buttons[this.#seconds.indexOf(next)].focus();
       this.choose(next);
     }
+    /** Go to the chosen second, beside which stands what it met; to the worst one if none is chosen. */
+    focus() {
+      this.#buttons[Math.max(0, chosenSecond(this.#seconds, this.#chosen))]?.focus();
+    }
     /** @param {SecondData[]} seconds @param {number} beginMs */
     #fill(seconds3, beginMs) {
       this.#buttons = seconds3.map(
@@ -4637,6 +4646,7 @@
       });
       this.rows = h("tbody");
       this.caption = h("caption");
+      this.table = h("div.table", { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") });
       this.orders = this.#orders();
       this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
       this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
@@ -4671,6 +4681,15 @@
         return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
       });
     }
+    /** From a worst second to the next, to its orders, and back to what it met. @returns {Record<string, () => void>} */
+    get keys() {
+      return {
+        n: () => this.worst.move(1),
+        p: () => this.worst.move(-1),
+        s: () => this.table.focus(),
+        w: () => this.worst.focus()
+      };
+    }
     release() {
       this.heat.release();
       this.lanes.release();
@@ -4680,34 +4699,28 @@
       const columns = ["due at", "whole", ...STAGES.map(({ title }) => title)];
       const [due, all, ...stages] = columns.map((title) => h("th.number", { scope: "col" }, title));
       stages.forEach((cell, at) => cell.prepend(patch(STAGES[at].stage)));
-      return h(
-        "section.orders",
-        {},
-        h("div.tools", {}, save2),
+      this.table.append(
         h(
-          "div.table",
-          { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") },
+          "table.waterfall",
+          {},
+          this.caption,
           h(
-            "table.waterfall",
+            "thead",
             {},
-            this.caption,
             h(
-              "thead",
+              "tr",
               {},
-              h(
-                "tr",
-                {},
-                h("th", { scope: "col" }, this.say("order")),
-                due,
-                all,
-                h("th.bars", { scope: "col", "aria-hidden": "true" }),
-                stages
-              )
-            ),
-            this.rows
-          )
+              h("th", { scope: "col" }, this.say("order")),
+              due,
+              all,
+              h("th.bars", { scope: "col", "aria-hidden": "true" }),
+              stages
+            )
+          ),
+          this.rows
         )
       );
+      return h("section.orders", {}, h("div.tools", {}, save2), this.table);
     }
     /** @param {OrderData[]} orders @param {number} beginMs */
     #showOrders(orders, beginMs) {
@@ -5102,9 +5115,9 @@
       const link = h("a", { href: href("overview", "", pin.id) }, pin.id);
       return ["Compared with what was judged of the pinned run ", link, ". Two single runs give no verdict. "];
     }
-    /** The next of the worst seconds, or the one before. @param {number} direction */
-    next(direction) {
-      this.slow.worst.move(direction);
+    /** @param {string} key one of the slow seconds' */
+    press(key) {
+      this.slow.keys[key]?.();
     }
     release() {
       for (const part of [this.slow, this.over, this.rates, this.alerts, this.lag, this.curve]) part.release();
@@ -5613,7 +5626,20 @@
       const drawn = JSON.stringify([this.app.pin.id, runs, scale]);
       if (drawn === this.#shown) return;
       this.#shown = drawn;
+      const focused = this.#focused();
       this.body.replaceChildren(...runs.map((run) => this.#row(run, scale)));
+      if (focused) this.#stops(focused.id)[focused.at]?.focus();
+    }
+    /** What of which run has the focus; a list that is drawn anew is not to lose it. */
+    #focused() {
+      const row3 = document.activeElement?.closest("tr");
+      const id = row3 && this.body.contains(row3) && row3.dataset.run || "";
+      return id ? { id, at: this.#stops(id).findIndex((stop) => stop === document.activeElement) } : null;
+    }
+    /** What of a run takes the focus. @param {string} id @returns {HTMLElement[]} */
+    #stops(id) {
+      const row3 = [...this.body.rows].find(({ dataset }) => dataset.run === id);
+      return [...row3?.querySelectorAll("input, a, button") ?? []].filter((stop) => stop instanceof HTMLElement);
     }
     /** @param {RunHead} run @param {Scale | null} scale of the sparklines of all runs */
     #row(run, scale) {
@@ -5631,7 +5657,7 @@
       const exported = h("a", { href: `api/v1/runs/${encodeURIComponent(id)}/export` }, "export");
       return h(
         "tr",
-        {},
+        { "data-run": id },
         h("th", { scope: "row" }, check, h("a", { href: href("overview", "", id) }, id)),
         cells,
         h("td", {}, this.#pinButton(id)),
@@ -6038,6 +6064,7 @@
     ["g a", "aggregator"],
     ["[ ]", "range half its width earlier, later"],
     ["n p", "next, previous worst second, on the overview"],
+    ["s w", "the slowest orders of what is shown; what the second met"],
     ["← →", "move a chart's cursor; with Shift pick a range, Enter takes it"],
     ["Ctrl wheel", "zoom a chart; Shift wheel moves it"],
     ["l", "follow the newest data"],
@@ -6527,8 +6554,7 @@
         "g a": go("aggregator"),
         "[": () => this.move(-1),
         "]": () => this.move(1),
-        n: () => this.#page?.next?.(1),
-        p: () => this.#page?.next?.(-1),
+        ...Object.fromEntries([..."npsw"].map((key) => [key, () => this.#page?.press?.(key)])),
         l: () => this.goLive(),
         0: () => this.choose(WHOLE2),
         t: () => this.toggleTables(),
@@ -6619,7 +6645,7 @@
       this.#page?.release();
       this.#page = name ? this.#make() : null;
       this.place.replaceChildren(...this.#page ? [this.#page.element] : []);
-      if (other && this.#shown) window.scrollTo(0, 0);
+      if (other && this.#shown) beginAt(this.main);
       this.#shown = name;
       this.#series = series;
     }

@@ -87,6 +87,30 @@
     setAttribute(link, "href", href);
   }
 
+  // src/keys.js
+  var SEQUENCE_MS = 1200;
+  function startKeys(page, actions) {
+    let prefixUntil = 0;
+    page.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey || typed(event.target)) return;
+      if (page.querySelector("dialog[open]")) return;
+      const after = event.timeStamp < prefixUntil;
+      prefixUntil = 0;
+      if (event.key === "g" && !after) {
+        prefixUntil = event.timeStamp + SEQUENCE_MS;
+        return;
+      }
+      const action = actions[after ? `g ${event.key}` : event.key];
+      if (action) {
+        event.preventDefault();
+        action();
+      }
+    });
+  }
+  function typed(target) {
+    return target instanceof Element && target.matches("input:not([type=checkbox], [type=file]), textarea, select, [contenteditable]");
+  }
+
   // src/hdr.js
   var SLOTS = 23552;
   var PERCENTS = [50, 95, 99, 99.9, 99.99];
@@ -3115,6 +3139,10 @@
       if (this.element.contains(document.activeElement)) this.#buttons[this.#seconds.indexOf(next)].focus();
       this.choose(next);
     }
+    /** Go to the chosen second, beside which stands what it met; to the worst one if none is chosen. */
+    focus() {
+      this.#buttons[Math.max(0, chosenSecond(this.#seconds, this.#chosen))]?.focus();
+    }
     /** @param {SecondData[]} seconds @param {number} beginMs */
     #fill(seconds2, beginMs) {
       this.#buttons = seconds2.map(
@@ -3180,6 +3208,7 @@
       });
       this.rows = h("tbody");
       this.caption = h("caption");
+      this.table = h("div.table", { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") });
       this.orders = this.#orders();
       this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
       this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
@@ -3214,6 +3243,15 @@
         return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
       });
     }
+    /** From a worst second to the next, to its orders, and back to what it met. @returns {Record<string, () => void>} */
+    get keys() {
+      return {
+        n: () => this.worst.move(1),
+        p: () => this.worst.move(-1),
+        s: () => this.table.focus(),
+        w: () => this.worst.focus()
+      };
+    }
     release() {
       this.heat.release();
       this.lanes.release();
@@ -3223,34 +3261,28 @@
       const columns = ["due at", "whole", ...STAGES.map(({ title }) => title)];
       const [due, all, ...stages] = columns.map((title) => h("th.number", { scope: "col" }, title));
       stages.forEach((cell, at) => cell.prepend(patch(STAGES[at].stage)));
-      return h(
-        "section.orders",
-        {},
-        h("div.tools", {}, save2),
+      this.table.append(
         h(
-          "div.table",
-          { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") },
+          "table.waterfall",
+          {},
+          this.caption,
           h(
-            "table.waterfall",
+            "thead",
             {},
-            this.caption,
             h(
-              "thead",
+              "tr",
               {},
-              h(
-                "tr",
-                {},
-                h("th", { scope: "col" }, this.say("order")),
-                due,
-                all,
-                h("th.bars", { scope: "col", "aria-hidden": "true" }),
-                stages
-              )
-            ),
-            this.rows
-          )
+              h("th", { scope: "col" }, this.say("order")),
+              due,
+              all,
+              h("th.bars", { scope: "col", "aria-hidden": "true" }),
+              stages
+            )
+          ),
+          this.rows
         )
       );
+      return h("section.orders", {}, h("div.tools", {}, save2), this.table);
     }
     /** @param {OrderData[]} orders @param {number} beginMs */
     #showOrders(orders, beginMs) {
@@ -3614,6 +3646,7 @@
       document.body.append(charts.element);
       charts.draw();
       onTheme(() => charts.draw());
+      startKeys(document, charts.slow.keys);
     } else {
       document.body.append(h("p.notice", {}, "Nothing was measured: the run ended before anything was pushed."));
     }

@@ -262,3 +262,25 @@ def test_keys_lead_from_a_second_to_its_orders_and_to_what_it_met(watched: Open,
     page.keyboard.press("w")
 
     expect(page.locator(".worst tr.chosen button")).to_be_focused()
+
+
+def test_a_stage_has_one_colour_wherever_it_is_drawn(watched: Open, report: str) -> None:
+    page = watched().open(report, until="canvas")
+
+    def colours(name: str) -> list[str]:
+        bars = page.locator(".waterfall", has_text=name).locator("tbody tr:not(.whole) .bar")
+        found: list[str] = bars.evaluate_all("(all) => all.map((bar) => getComputedStyle(bar).backgroundColor)")
+        return found
+
+    stages = colours("Where p50 goes")
+    assert len(set(stages)) == 4
+    assert colours("intended → sent")[:4] == stages
+
+
+def test_what_saves_the_orders_covers_no_title_on_a_small_screen(watched: Open, report: str) -> None:
+    page = watched(width=390).open(report, until="canvas")
+
+    tools, title = (page.locator(f".orders {part}").bounding_box() for part in (".tools", "caption"))
+    assert tools
+    assert title
+    assert tools["y"] + tools["height"] <= title["y"]

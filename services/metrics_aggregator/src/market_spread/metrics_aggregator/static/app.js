@@ -5155,7 +5155,7 @@
   var SHOWN = [50, 99, 99.9];
   var Waterfall = class {
     /**
-     * @param {{title: string, from: string, to: string, href: string}[]} stages in their order
+     * @param {{stage: string, title: string, from: string, to: string, href: string}[]} stages in their order
      * @param {(text: string) => string} [say] puts a text into the words of the run
      */
     constructor(stages, say = (text) => text) {
@@ -5164,7 +5164,7 @@
       const columns = ["mean", "share", ...SHOWN.map(percentName)];
       this.units = [];
       const number = (title) => h("th.number", { scope: "col" }, title, " ", this.#unit(title === "share" ? "" : "ms"));
-      this.rows = stages.map((stage2) => this.#row(stage2.title, `${stage2.from} → ${stage2.to}`, stage2.href));
+      this.rows = stages.map((stage2) => this.#row(stage2.title, `${stage2.from} → ${stage2.to}`, stage2.href, stage2.stage));
       this.whole = this.#row("Whole", "intended → received", "#");
       this.whole.element.classList.add("whole");
       this.element = h(
@@ -5220,9 +5220,10 @@
       if (text) this.units.push(element);
       return element;
     }
-    /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
-    #row(title, way, href) {
+    /** @param {string} title @param {string} way @param {string} href @param {string} [stage] @returns {StageRow} */
+    #row(title, way, href, stage2 = "") {
       const bar2 = h("span.bar");
+      bar2.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
       const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
       const name = href === "#" ? title : h("a", { href }, title);
       return {

@@ -13,10 +13,15 @@ from tests.browser.conftest import Open
 from tests.browser.judged_run import JudgedRun
 from tests.browser.site_fixtures import Site
 from tests.browser.synthetic import SyntheticRun
+from tests.browser.test_compare_page import AFTER_BOTH, several
+from tests.browser.test_comparison import comparison, history, sweep
 from tests.browser.test_report import facts
+
+__all__ = ["comparison", "history", "several", "sweep"]  # fixtures
 
 AXE = Path(__file__).parents[2] / "services" / "metrics_ui" / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = ("overview", "pipeline", "workers/job", "computations/ingest", "runs", "aggregator")
+WIDE = [("light", 1280), ("dark", 390), ("dark", 1920)]
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +55,49 @@ def test_the_report_has_no_serious_finding(run: SyntheticRun, tmp_path: Path, wa
     path.write_text(report_file(as_json(facts(run)), json.dumps(run.data())))
 
     page = watched(color_scheme=theme).open(path.as_uri(), until="canvas")
+
+    assert serious(page) == []
+
+
+@pytest.mark.parametrize("fragment", ["workers", "computations"])
+def test_no_list_of_parts_has_a_serious_finding(judged: Site, watched: Open, fragment: str) -> None:
+    page = watched(color_scheme="dark").open(f"{judged.url}#/{fragment}", "main table tbody tr")
+
+    assert serious(page) == []
+
+
+@pytest.mark.parametrize(("theme", "width"), WIDE)
+def test_a_live_run_has_no_serious_finding(watched: Open, theme: str, width: int) -> None:
+    with Site(SyntheticRun(live=True), now_s=60) as site:
+        page = watched(width=width, color_scheme=theme).open(site.url)
+
+        assert serious(page) == []
+
+
+@pytest.mark.parametrize(("theme", "width"), WIDE)
+def test_runs_beside_each_other_have_no_serious_finding(several: Site, watched: Open, theme: str, width: int) -> None:
+    page = watched(width=width, color_scheme=theme).open(several.url + AFTER_BOTH, ".compare canvas")
+
+    assert serious(page) == []
+
+
+@pytest.mark.parametrize(("theme", "width"), WIDE)
+@pytest.mark.parametrize("name", ["comparison", "sweep", "history"])
+def test_no_page_of_several_runs_has_a_serious_finding(
+    request: pytest.FixtureRequest, watched: Open, name: str, theme: str, width: int
+) -> None:
+    address = request.getfixturevalue(name)
+
+    page = watched(width=width, color_scheme=theme).open(address, ".points .point")
+
+    assert serious(page) == []
+
+
+@pytest.mark.parametrize("key", ["?", "t"])
+def test_help_and_tables_have_no_serious_finding(judged: Site, watched: Open, key: str) -> None:
+    page = watched(color_scheme="dark").open(judged.url, ".worst button")
+    page.keyboard.press(key)
+    page.locator("dialog, figure .twin").locator("visible=true").first.wait_for()
 
     assert serious(page) == []
 

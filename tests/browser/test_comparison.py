@@ -1,9 +1,11 @@
 """The page of a comparison, a sweep and a history in a real browser: from a file, offline, and with the keyboard."""
 
+import io
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from PIL import Image
+from playwright.sync_api import Locator, Page
 
 from market_spread.controller.compare.comparison import compare
 from market_spread.controller.compare.figures import read_figures
@@ -145,3 +147,36 @@ def test_a_page_whose_script_may_not_run_names_the_way_to_its_tables(watched: Op
     page = watched(java_script_enabled=False).open(comparison, ".notice")
 
     assert "--markdown FILE writes the tables as text" in " ".join(page.locator(".notice").inner_text().split())
+
+
+def test_a_lone_chart_of_a_history_has_the_width_of_the_page(watched: Open, history: str) -> None:
+    page = watched(width=1920).open(history, ".points .point")
+
+    assert page.locator("figure.chart").count() == 1
+    assert page.locator("figure.chart").evaluate("(chart) => chart.clientWidth") > 1800
+
+
+def test_a_headline_has_the_width_of_a_small_screen(watched: Open, sweep: str) -> None:
+    page = watched(width=390).open(sweep, ".points .point")
+
+    tools, headline = (page.locator(f".report-head {part}").bounding_box() for part in (".tools", "h1"))
+    assert tools
+    assert headline
+    assert tools["y"] + tools["height"] <= headline["y"]
+
+
+def test_a_table_that_goes_on_beyond_the_edge_has_a_shadow_there(watched: Open, comparison: str) -> None:
+    page = watched(width=390, color_scheme="light").open(comparison, ".points .point")
+    region = page.locator(".table").first
+
+    assert shadow(region) > 30, "there is more"
+    region.evaluate("(table) => table.scrollTo(table.scrollWidth, 0)")
+
+    assert shadow(region) < 10, "this is the end"
+
+
+def shadow(region: Locator) -> int:
+    """How much darker than paper the darkest pixel is at the right edge of the head, above whose text nothing is."""
+    with Image.open(io.BytesIO(region.screenshot())) as picture:
+        edge = picture.convert("L").crop((picture.width - 3, 0, picture.width, 3))
+        return 255 - int(edge.getextrema()[0])

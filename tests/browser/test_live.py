@@ -165,3 +165,28 @@ def test_unknown_run_is_said_with_where_to_look(live: Site, watched: Open) -> No
 
     expect(page.locator(".notice")).to_contain_text("o run 'nonsense' is known")
     expect(page.locator(".state b")).to_have_text("no such run")
+
+
+def test_what_has_nothing_to_show_leaves_no_gap(live: Site, watched: Open) -> None:
+    page = watched(width=1920).open(live.url)
+    tops = {name: top_of(page, name) for name in ("Latency over time", "Out of the ordinary", "Where p50 goes")}
+    latency = page.locator("figure", has_text="intended send to receipt log scale").bounding_box()
+
+    assert abs(tops["Latency over time"] - tops["Out of the ordinary"]) < 4
+    assert latency
+    assert 0 < tops["Where p50 goes"] - (latency["y"] + latency["height"]) < 40
+
+
+def test_figures_have_a_line_before_all_but_the_first_of_a_row_on_a_small_screen(live: Site, watched: Open) -> None:
+    page = watched(width=390).open(live.url)
+
+    tiles = page.locator(".figures > div:visible")
+    assert page.locator(".figures > div[hidden]").count() > 0
+    lines = tiles.evaluate_all("(all) => all.map((each) => getComputedStyle(each).borderLeftWidth)")
+    assert lines == [["0px", "1px", "1px"][at % 3] for at in range(len(lines))]
+
+
+def top_of(page: Page, text: str) -> float:
+    box = page.locator("h2, h3, caption").filter(has_text=text).first.bounding_box()
+    assert box
+    return box["y"]

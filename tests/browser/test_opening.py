@@ -1,22 +1,68 @@
-"""How soon a page is there: its first paint by the browser's own timing, and what a run of a day opens with."""
+"""How soon a page is there: its first paint by the browser's own timing, and what long runs open with."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from socket import socket
 
 import pytest
 import uvicorn
-from playwright.sync_api import Response, Route, expect
+from playwright.sync_api import Page, Response, Route, expect
 
 from market_spread.metrics_aggregator.http.app import web_app
-from tests.benchmarks.page_opening import BEGIN_S, DIGIT, PAINTED, RUN_ID, filled
+from market_spread.metrics_aggregator.http.updates import Feeds
+from market_spread.metrics_aggregator.model.store import Store
+from tests.benchmarks.page_opening import BEGIN_S, DIGIT, PAINTED, RUN_ID, filled, pushes
 from tests.browser.conftest import Open
 from tests.browser.page_fixtures import blank_canvases
 from tests.browser.site_fixtures import Site
+from tests.support.clock import ManualClock
 
 PAINT_MS_MAX, FIGURES_CPU_S_MAX, FIRST_BYTES_MAX, TRIES = 500, 1.0, 500_000, 3
-DAY_S = 86_400
+DAY_S, HOUR_S = 86_400, 3_600
+HEARD_S = 0.5
+
+
+@dataclass
+class Aggregator:
+    """It is served in a thread, whose loop the store belongs to."""
+
+    url: str
+    store: Store
+    feeds: Feeds
+    loop: asyncio.AbstractEventLoop
+
+    def push_second(self, begin_s: int) -> None:
+        """A second more of the run, told to who watches it."""
+
+        async def push() -> None:
+            for request in pushes(begin_s, begin_s, begin_s + 1, 0):
+                self.store.push(request)
+            self.feeds.tick()
+
+        asyncio.run_coroutine_threadsafe(push(), self.loop).result(timeout=10)
+
+
+@contextmanager
+def serving(store: Store, clock: ManualClock) -> Iterator[Aggregator]:
+    listening = socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    loop = asyncio.new_event_loop()
+    feeds = Feeds(store, clock)
+    server = uvicorn.Server(uvicorn.Config(web_app(store, clock, feeds=feeds), log_level="error"))
+    thread = threading.Thread(target=loop.run_until_complete, args=(server.serve([listening]),), daemon=True)
+    thread.start()
+    try:
+        yield Aggregator(f"http://127.0.0.1:{listening.getsockname()[1]}/", store, feeds, loop)
+    finally:
+        loop.call_soon_threadsafe(feeds.close)
+        server.should_exit = True
+        thread.join(timeout=10)
+        loop.close()
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +70,15 @@ def day() -> Iterator[str]:
     """An aggregator with a run of a day, which was noted as having ended."""
     store, clock = filled(DAY_S)
     clock.advance_ns(60 * 10**9)
-    listening = socket()
-    listening.bind(("127.0.0.1", 0))
-    listening.listen()
-    server = uvicorn.Server(uvicorn.Config(web_app(store, clock), log_level="error"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(timeout=10)
+    with serving(store, clock) as aggregator:
+        yield aggregator.url
+
+
+@pytest.fixture
+def live_hour() -> Iterator[Aggregator]:
+    """An aggregator with a run that goes on, of an hour so far."""
+    with serving(*filled(HOUR_S)) as aggregator:
+        yield aggregator
 
 
 def test_the_first_paint_waits_neither_for_scripts_nor_for_data(site: Site, watched: Open) -> None:
@@ -57,8 +103,7 @@ def test_a_day_opens_within_a_second_with_less_than_half_a_megabyte_and_then_has
     took_s = []
     for _ in range(TRIES):
         watching = watched()
-        answers: list[Response] = []
-        watching.page.on("response", lambda answer, answers=answers: answers.append(answer))
+        answers = answers_of(watching.page)
         tools = watching.page.context.new_cdp_session(watching.page)
         tools.send("Performance.enable", {"timeDomain": "threadTicks"})
         begun_s = time.process_time()
@@ -84,3 +129,46 @@ def test_a_day_opens_within_a_second_with_less_than_half_a_megabyte_and_then_has
 
     expect(page.locator(".range .length").last).to_have_text("bins of 5 s", timeout=20_000)
     assert watching.complaints == []
+
+
+def test_a_live_hour_opens_with_less_than_half_a_megabyte_and_then_has_more(
+    live_hour: Aggregator, watched: Open
+) -> None:
+    watching = watched()
+    answers = answers_of(watching.page)
+
+    def late(route: Route) -> None:
+        """The finer data, while the run goes on."""
+        answer = route.fetch()
+        live_hour.push_second(HOUR_S)
+        time.sleep(HEARD_S)
+        route.fulfill(response=answer)
+
+    watching.page.route("**/data?points=240*", late)
+    page = watching.open(f"{live_hour.url}#/overview?run={RUN_ID}")
+    expect(page.locator(".range .length").last).to_have_text("bins of 30 s", timeout=20_000)
+    first = next(answer for answer in answers if "/data" in answer.url)
+
+    others = (answer for answer in answers if "/data" not in answer.url and "/events" not in answer.url)
+    assert sum(answer.request.sizes()["responseBodySize"] for answer in (first, *others)) < FIRST_BYTES_MAX
+    assert blank_canvases(page) == []
+    # Measured from 0:30 on, and the second that came while finer data were on their way.
+    expect(page.locator(".figures")).to_contain_text("of 714,200 samples")
+
+    page.keyboard.press("g")
+    page.keyboard.press("c")
+    expect(page.locator("h1")).to_have_text("Computations")
+    expect(page.locator(".range .length").last).not_to_contain_text("loading", timeout=20_000)
+
+    asked = [answer.url.partition("/data")[2] for answer in answers if "/data" in answer.url]
+    assert [query.partition("=market")[0] for query in asked] == ["?points=60&only", "?points=240&fine", ""]
+    live_hour.push_second(HOUR_S + 1)
+    page.evaluate("location.hash = '#/overview'")
+    expect(page.locator(".figures")).to_contain_text("of 714,400 samples")
+    assert watching.complaints == []
+
+
+def answers_of(page: Page) -> list[Response]:
+    found: list[Response] = []
+    page.on("response", lambda answer: found.append(answer))  # noqa: PLW0108  Playwright takes no method of a list
+    return found

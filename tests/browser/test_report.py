@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.metrics_aggregator.http.run_json import as_json
@@ -225,3 +225,62 @@ def test_the_legend_of_the_curves_marks_a_tail_of_few_clusters(
     assert curves[0] == "p99"
     assert curves[1].split("\n") == ["intended to receipt", "–"]
     assert "ms" in curves[3]
+
+
+@pytest.mark.parametrize("width", [1905, 1920])
+def test_the_legend_of_the_curves_has_one_row_on_a_wide_screen(watched: Open, report: str, width: int) -> None:
+    page = watched(width=width).open(report, until="canvas")
+
+    keys = page.locator("figure", has_text="Percentile curves").locator(".legend .key")
+    assert keys.count() == 4
+    assert len({each.evaluate("(key) => key.offsetTop") for each in keys.all()}) == 1
+
+
+def test_a_backlog_that_is_not_known_over_time_says_why(run: SyntheticRun, tmp_path: Path, watched: Open) -> None:
+    data = run.data()
+    data["series"] = [each for each in data["series"] if each["name"] != "market_spread_job_messages_processed_total"]
+    path = tmp_path / "report.html"
+    path.write_text(report_file(as_json(facts(run)), json.dumps(data)))
+
+    page = watched().open(path.as_uri(), until="canvas")
+
+    assert page.locator("figure", has_text="Backlog").locator(".summary").inner_text() == (
+        "The job did not push how many messages it has processed, so this is not known over time; "
+        "the run controller saw 1,234 messages at most."
+    )
+    assert key_figures(page)["backlog, most"] == "1,234 messages"
+    assert "as the controller saw" in page.locator(".figures").inner_text()
+
+
+def test_keys_lead_from_a_second_to_its_orders_and_to_what_it_met(watched: Open, report: str) -> None:
+    page = watched().open(report, until="canvas")
+
+    page.keyboard.press("n")
+    page.keyboard.press("s")
+    expect(page.get_by_role("region", name="Slowest orders")).to_be_focused()
+    assert page.locator(".orders tbody tr th").all_inner_texts() == ["4034 AAPL"]
+    page.keyboard.press("w")
+
+    expect(page.locator(".worst tr.chosen button")).to_be_focused()
+
+
+def test_a_stage_has_one_colour_wherever_it_is_drawn(watched: Open, report: str) -> None:
+    page = watched().open(report, until="canvas")
+
+    def colours(name: str) -> list[str]:
+        bars = page.locator(".waterfall", has_text=name).locator("tbody tr:not(.whole) .bar")
+        found: list[str] = bars.evaluate_all("(all) => all.map((bar) => getComputedStyle(bar).backgroundColor)")
+        return found
+
+    stages = colours("Where p50 goes")
+    assert len(set(stages)) == 4
+    assert colours("intended → sent")[:4] == stages
+
+
+def test_what_saves_the_orders_covers_no_title_on_a_small_screen(watched: Open, report: str) -> None:
+    page = watched(width=390).open(report, until="canvas")
+
+    tools, title = (page.locator(f".orders {part}").bounding_box() for part in (".tools", "caption"))
+    assert tools
+    assert title
+    assert tools["y"] + tools["height"] <= title["y"]

@@ -1,9 +1,12 @@
 """Keyboard, colours, small screens: the page is usable by everyone."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
+from tests.browser.judged_run import JudgedRun
 from tests.browser.site_fixtures import Site
 from tests.browser.synthetic import SyntheticRun
 from tests.browser.test_figures import PAGES
@@ -194,3 +197,80 @@ def test_nothing_is_wider_than_a_small_screen(fragment: str, site: Site, watched
     assert page.evaluate("document.documentElement.scrollWidth") == 400
     page.evaluate("window.scrollTo(50, 0)")
     assert page.evaluate("window.scrollX") == 0
+
+
+@pytest.fixture(scope="module")
+def judged() -> Iterator[Site]:
+    with Site(JudgedRun()) as site:
+        yield site
+
+
+def test_two_keys_lead_from_a_spike_to_its_orders_and_to_its_cause(judged: Site, watched: Open) -> None:
+    page = watched(height=600).open(judged.url, ".worst button")
+    press(page, "n")
+    expect(page.locator(".worst tr.chosen th")).to_have_text("0:34")
+
+    press(page, "s")
+    orders = page.get_by_role("region", name="Slowest orders")
+    expect(orders).to_be_focused()
+    expect(orders).to_be_in_viewport()
+    press(page, "w")
+
+    chosen = page.locator(".worst tr.chosen")
+    expect(chosen.locator("button")).to_be_focused()
+    expect(chosen).to_be_in_viewport(ratio=1)
+    expect(chosen).to_contain_text("boundary of batch 3")
+
+
+def test_what_has_focus_is_not_below_the_range_bar(judged: Site, watched: Open) -> None:
+    page = watched().open(judged.url, ".worst button")
+    page.locator("figure", has_text="Events of the run").locator(".plot").focus()
+
+    for _ in range(8):
+        press(page, "Tab")
+        below = page.locator(".range").evaluate("(range) => range.getBoundingClientRect().bottom")
+        assert page.evaluate("document.activeElement.getBoundingClientRect().top") >= below
+
+
+def test_keys_act_when_a_box_is_ticked_but_not_behind_the_help(judged: Site, watched: Open) -> None:
+    page = watched().open(f"{judged.url}#/runs", ".runs tbody input")
+
+    page.locator(".runs tbody input").first.focus()
+    press(page, "Space g o")
+    expect(page.locator("h1")).to_have_text("Overview")
+
+    press(page, "? g r")
+    page.wait_for_timeout(200)
+    assert page.evaluate("location.hash").startswith("#/overview")
+    press(page, "Escape g r")
+    expect(page.locator("h1")).to_have_text("Runs")
+
+
+def test_a_run_that_is_pinned_by_key_keeps_the_focus(judged: Site, watched: Open) -> None:
+    page = watched().open(f"{judged.url}#/runs", ".runs tbody button")
+
+    page.locator(".runs tbody button").first.focus()
+    press(page, "Enter")
+
+    expect(page.locator(".runs tbody button")).to_have_text("pinned")
+    expect(page.locator(".runs tbody button")).to_be_focused()
+
+
+def test_a_page_that_a_key_opens_begins_at_its_figures(judged: Site, watched: Open) -> None:
+    page = watched().open(judged.url, ".worst button")
+    page.locator(".worst button").first.focus()
+
+    press(page, "g w")
+    expect(page.locator("h1")).to_have_text("Workers")
+
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_choosing_a_file_shows_where_the_focus_is(judged: Site, watched: Open) -> None:
+    page = watched().open(f"{judged.url}#/runs", ".runs tbody input")
+
+    page.locator(".runs tbody a").last.focus()
+    press(page, "Tab")
+
+    expect(page.locator("#run-file")).to_be_focused()
+    assert page.locator("label[for=run-file]").evaluate("(label) => getComputedStyle(label).outlineStyle") == "solid"

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from queue import Queue
 
+import httpx
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks" / "peers"))
@@ -20,12 +21,13 @@ from committed import BytewaxStore, GroupOffsets
 from contenders import Contender, contender_of
 from peers import GROUP, PEERS, Peer, Place
 from recovering import longest_silence_us
-from rig import Rig, rig
+from rig import RUN_ID, Rig, rig
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker, Producer
+from market_spread.common.telemetry.metrics import JOB_MESSAGES
 from market_spread.common.wire.layout import ALERT
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.jvms import local_jvms
@@ -69,6 +71,15 @@ def test_peer_is_right_and_a_kill_loses_nothing(running: Rig) -> None:
     assert status.messages_committed == running.messages_sent
     assert status.cpu_us > 0
     assert longest_silence_us(running.received_us(), killed_us) > 100_000
+    # The backlog of its metrics page and report is told by this count.
+    eventually("the count is pushed", lambda: pushed_messages(running) == running.messages_sent, within_s=20)
+
+
+def pushed_messages(running: Rig) -> int:
+    """How many messages are processed, as the metrics of the run have it."""
+    told = httpx.get(f"{running.metrics_url}/api/v1/runs/{RUN_ID}/data", timeout=10).raise_for_status().json()
+    counts = [series["total"] for series in told["series"] if series["name"] == JOB_MESSAGES.name]
+    return round(sum(counts))
 
 
 # Bid and offer of the newest quote of a symbol each, and whether orders are rejected on it.

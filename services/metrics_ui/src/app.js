@@ -1,7 +1,7 @@
 /** The page: which run, page and range the address names, and drawing them when something has changed. */
 
 import { toggleAllTables } from "./charts/figure.js";
-import { h, setText, show } from "./dom.js";
+import { beginAt, h, setText, show } from "./dom.js";
 import { takeDrops } from "./drops.js";
 import { Feed, messageOf } from "./feed.js";
 import { startKeys } from "./keys.js";
@@ -189,8 +189,7 @@ class App {
       "g a": go("aggregator"),
       "[": () => this.move(-1),
       "]": () => this.move(1),
-      n: () => this.#page?.next?.(1),
-      p: () => this.#page?.next?.(-1),
+      ...Object.fromEntries([..."npsw"].map((key) => [key, () => this.#page?.press?.(key)])),
       l: () => this.goLive(),
       0: () => this.choose(WHOLE),
       t: () => this.toggleTables(),
@@ -287,7 +286,7 @@ class App {
     this.#page?.release();
     this.#page = name ? this.#make() : null;
     this.place.replaceChildren(...(this.#page ? [this.#page.element] : []));
-    if (other && this.#shown) window.scrollTo(0, 0);
+    if (other && this.#shown) beginAt(this.main);
     this.#shown = name;
     this.#series = series;
   }

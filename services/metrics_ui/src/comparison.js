@@ -10,12 +10,15 @@ import { startTheme, toggleTheme } from "./theme.js";
 
 /** After how many parts the charts stand: what was asked comes first, then it is drawn, then the rest. */
 const PARTS_FIRST = 2;
+/** How wide a small chart is where there are one, two or more charts. */
+const SMALL = ["div.full", "div.half", "div.third"];
 
 /** @param {PageFacts} facts */
 function build({ page, tones, document: given }) {
   const { verdict, headline, parts } = page;
   document.title = verdict ? `${verdict}: ${headline}` : headline;
   const charts = chartsOf(given).map((facts) => ({ facts, element: new PointChart(facts).element }));
+  const small = SMALL[Math.min(charts.length, SMALL.length) - 1];
   const drawn = parts.map((part) => partOf(part, tones));
   document.body.append(
     h(
@@ -38,7 +41,7 @@ function build({ page, tones, document: given }) {
         h(
           "div.grid",
           {},
-          charts.map(({ facts, element }) => h(facts.small ? "div.third" : "div.full", {}, element)),
+          charts.map(({ facts, element }) => h(facts.small ? small : "div.full", {}, element)),
         ),
       drawn.slice(PARTS_FIRST),
     ),

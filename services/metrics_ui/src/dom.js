@@ -141,3 +141,9 @@ function fillLink(cell, text, href) {
   setText(link, text);
   setAttribute(link, "href", href);
 }
+
+/** Begin at the top of another page, with the focus there if what had it has gone. @param {HTMLElement} main */
+export function beginAt(main) {
+  if (document.activeElement === document.body) main.focus();
+  window.scrollTo(0, 0);
+}

@@ -1,5 +1,6 @@
 /** What the rules look at, taken from a range of a run: plain numbers, so that a rule can be tried without a run. */
 
+import { whole } from "./format.js";
 import { percentile, shownPercentile } from "./hdr.js";
 import { oddPartitions, partitionFigures } from "./partitions.js";
 import { ALERTS, END_TO_END, FAILED, PROCESSED, SENT, metric } from "./steps.js";
@@ -90,6 +91,14 @@ export function lagBins(view, points) {
   return [...bins.values()];
 }
 
+/** Why no backlog is drawn over time, if what was processed was never pushed. @param {View} view @param {number} [most] */
+export function uncounted(view, most) {
+  if (view.history.find(PROCESSED.name).length > 0) return undefined;
+  if (view.history.live) return "The job has not counted anything yet.";
+  const counted = most === undefined ? "" : `; the run controller saw ${whole(most)} messages at most`;
+  return `The job did not push how many messages it has processed, so this is not known over time${counted}.`;
+}
+
 /**
  * The percentiles that have a limit, of the load that has settled.
  * @param {View} view
@@ -113,7 +122,11 @@ function latenciesSoFar(view) {
  */
 function behind(view) {
   const latelyMs = Math.max(LATELY_MS, 2 * ((view.history.limits.stall_us ?? 0) / 1000));
-  const points = lagPoints(view).filter(({ from }) => from >= view.flow.from);
+  // Only of what is recent: the older intervals of a long run are longer than all that is looked at.
+  const recent = { from: Math.max(view.range.from, view.range.to - 3 * latelyMs), to: view.range.to, whole: false };
+  const points = lagPoints(new View(view.model, recent, view.span, { history: view.history })).filter(
+    ({ from }) => from >= view.flow.from,
+  );
   const rate = view.rate(SENT) ?? 0;
   const end = points.at(-1)?.to ?? 0;
   if (rate < ORDERS_FLOW_PER_S || end - view.flow.from < 2 * latelyMs) return { behindS: 0, behindBeforeS: 0 };

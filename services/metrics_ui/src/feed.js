@@ -2,6 +2,7 @@
 
 import { LiveStream } from "./live.js";
 import { RunModel } from "./model.js";
+import { BINS, COARSE, LATENCY, fetchData, fetchDocuments, firstQuery, pageQuery, rangeQuery } from "./rundata.js";
 import { runInText } from "./runfile.js";
 import { END_TO_END } from "./steps.js";
 
@@ -13,13 +14,6 @@ import { END_TO_END } from "./steps.js";
 const RUNS_EVERY_MS = { none: 1000, ended: 10_000, live: 30_000 };
 const SILENT_MS = 1500;
 const FINE_ENOUGH_MS = 1500;
-const BINS = 240;
-/**
- * A run that has ended and is longer opens with so few intervals, and none of histograms that the overview does not draw
- * over time; finer ones, and those, come for what is looked at.
- */
-const LONG_MS = 600_000;
-const COARSE = `?points=60&only=${END_TO_END.name}`;
 
 export class Feed {
   /** @type {RunModel | null} the run that is open */
@@ -51,6 +45,10 @@ export class Feed {
   /** @type {{model: RunModel, range: Range, tick: number, fine: string} | null} of a part of the run */
   #detail = null;
   #asked = "";
+  /** What the open run was asked for; empty for all of it. */
+  #held = "";
+  /** @type {{query: string, heard: TickData[]} | null} what takes its place, and what was new since it was asked for */
+  #coming = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #changed;
@@ -113,9 +111,10 @@ export class Feed {
    */
   modelFor(model, range, page = "") {
     const fine = page === "overview" ? END_TO_END.name : ""; // it draws no other histogram over time
+    if (model.live) this.#complete(model, pageQuery(fine));
     const held = this.#detailOf(model, range, fine) ?? model;
     const needed = Math.max(FINE_ENOUGH_MS, (2 * (range.to - range.from)) / BINS);
-    const isHeldWhole = range.whole && this.#firstOf(model.runId) === "";
+    const isHeldWhole = range.whole && (model.live || this.#firstOf(model.runId) === "");
     if (this.served && !this.fromFile && !isHeldWhole && held.coarseness(range, fine) > needed) {
       this.#refine(model, range, fine);
     }
@@ -136,21 +135,17 @@ export class Feed {
   }
 
   /**
-   * A run and its documents, beside the one that is open. Error with a sentence if there is none.
+   * A run and its documents, beside the one that is open; of its histograms only the latency has intervals. Error with a
+   * sentence if there is none.
    * @param {string} runId
-   * @param {boolean} [coarse] whether few intervals will do
+   * @param {boolean} [coarse] whether few intervals of the latency will do; else there are as many as are drawn
    * @returns {Promise<{model: RunModel, documents: Documents}>}
    */
   async load(runId, coarse = false) {
     const file = this.#files.get(runId);
     if (file) return { model: new RunModel(file.data), documents: {} };
-    const answer = fetch(`api/v1/runs/${encodeURIComponent(runId)}/documents`, { cache: "no-store" });
-    const documents = answer.then((got) => (got.ok ? got.json() : {}));
-    const [data, found] = await Promise.all([
-      this.#fetchData(runId, coarse ? COARSE : ""),
-      documents.catch(() => ({})),
-    ]);
-    return { model: new RunModel(data), documents: found };
+    const [data, documents] = await Promise.all([fetchData(runId, coarse ? COARSE : LATENCY), fetchDocuments(runId)]);
+    return { model: new RunModel(data), documents };
   }
 
   async #watchRuns() {
@@ -193,8 +188,9 @@ export class Feed {
       return;
     }
     try {
-      const data = await this.#fetchData(runId, this.#firstOf(runId));
-      if (this.#opening === runId) this.#show(data, false);
+      const query = this.#firstOf(runId);
+      const data = await fetchData(runId, query);
+      if (this.#opening === runId) this.#show(data, false, query);
     } catch (error) {
       if (this.#opening !== runId) return;
       this.#opening = "";
@@ -204,8 +200,8 @@ export class Feed {
     }
   }
 
-  /** @param {RunData} data @param {boolean} fromFile */
-  #show(data, fromFile) {
+  /** @param {RunData} data @param {boolean} fromFile @param {string} [held] what it was asked for */
+  #show(data, fromFile, held = "") {
     this.model = new RunModel(fromFile ? { ...data, live: false } : data);
     this.fromFile = fromFile;
     this.loading = false;
@@ -214,6 +210,8 @@ export class Feed {
     this.refining = false;
     this.#detail = null;
     this.#asked = "";
+    this.#held = held;
+    this.#coming = null;
     this.#heardAt = performance.now();
     if (this.model.live && this.#stream === null) this.#follow(this.model.runId);
     this.#changed();
@@ -222,6 +220,7 @@ export class Feed {
   #leave() {
     this.#stream?.close();
     this.#stream = null;
+    this.#coming = null;
   }
 
   /** @param {string} runId */
@@ -231,8 +230,9 @@ export class Feed {
       lastId: () => this.model?.tick ?? 0,
       onEvent: (event) => this.#heard(event),
       onReset: async () => {
-        const data = await this.#fetchData(runId);
-        if (this.#stream === stream) this.#show(data, false);
+        const query = this.#firstOf(runId);
+        const data = await fetchData(runId, query);
+        if (this.#stream === stream) this.#show(data, false, query);
       },
       onState: (state, retryMs) => {
         this.link = { state, retryMs };
@@ -247,6 +247,7 @@ export class Feed {
   #heard(event) {
     const { model } = this;
     if (!model) return;
+    this.#coming?.heard.push(event);
     if (!model.apply(event)) {
       this.#open(model.runId); // the aggregator has begun anew
       return;
@@ -256,19 +257,30 @@ export class Feed {
     this.#changed();
   }
 
-  /** @param {string} runId @param {string} [query] @returns {Promise<RunData>} */
-  async #fetchData(runId, query = "") {
-    const answer = await fetch(`api/v1/runs/${encodeURIComponent(runId)}/data${query}`, { cache: "no-store" });
-    if (!answer.ok) {
-      throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
-    }
-    return answer.json();
-  }
-
   /** What a run is asked for when it is opened. @param {string} runId */
   #firstOf(runId) {
-    const head = this.#known.find(({ run_id: id }) => id === runId);
-    return head && !head.live && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE : "";
+    return firstQuery(this.#known.find(({ run_id: id }) => id === runId));
+  }
+
+  /**
+   * Ask for what a page takes of a live run that was opened with less. What its stream tells meanwhile is in both.
+   * @param {RunModel} model @param {string} query
+   */
+  #complete({ runId }, query) {
+    if (["", query].includes(this.#held) || this.#coming?.query === query || this.fromFile) return;
+    const coming = { query, heard: /** @type {TickData[]} */ ([]) };
+    this.#coming = coming;
+    this.refining = true;
+    fetchData(runId, query).then(
+      (data) => {
+        if (this.#coming !== coming || this.model?.runId !== runId) return;
+        this.#show(data, false, query);
+        for (const event of coming.heard) this.model.apply(event);
+      },
+      () => {
+        if (this.#coming === coming) [this.#coming, this.refining] = [null, false]; // it is asked for again
+      },
+    );
   }
 
   /** @param {RunModel} model @param {Range} range @param {string} fine */
@@ -277,10 +289,7 @@ export class Feed {
     if (this.#asked === asked) return;
     this.#asked = asked;
     this.refining = true;
-    const query = `?from_unix_ms=${Math.floor(range.from)}&to_unix_ms=${Math.ceil(range.to)}${
-      fine ? `&points=${BINS}&fine=${fine}` : "&points=600"
-    }`;
-    this.#fetchData(runId, query).then(
+    fetchData(runId, rangeQuery(range, fine)).then(
       (data) => {
         if (this.model?.runId !== runId || this.#asked !== asked) return;
         this.#detail = { model: new RunModel({ ...data, live }), range, tick, fine };

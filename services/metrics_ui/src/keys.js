@@ -1,4 +1,7 @@
-/** Keys of the page: single ones, and those after a `g`. Never while something is typed, nor with Ctrl, Alt or Meta. */
+/**
+ * Keys of the page: single ones, and those after a `g`. Never while something is typed or a dialog is open, nor with Ctrl,
+ * Alt or Meta.
+ */
 
 const SEQUENCE_MS = 1200;
 
@@ -10,6 +13,7 @@ export function startKeys(page, actions) {
   let prefixUntil = 0;
   page.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || typed(event.target)) return;
+    if (page.querySelector("dialog[open]")) return;
     const after = event.timeStamp < prefixUntil;
     prefixUntil = 0;
     if (event.key === "g" && !after) {
@@ -26,5 +30,8 @@ export function startKeys(page, actions) {
 
 /** @param {EventTarget | null} target */
 function typed(target) {
-  return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
+  return (
+    target instanceof Element &&
+    target.matches("input:not([type=checkbox], [type=file]), textarea, select, [contenteditable]")
+  );
 }

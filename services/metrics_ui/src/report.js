@@ -1,6 +1,7 @@
 /** The report of a run: its verdicts, figures, charts and what it was made of, from the data inside the page. */
 
 import { h } from "./dom.js";
+import { startKeys } from "./keys.js";
 import { RunModel } from "./model.js";
 import { anomalies, environment, head, marks, verdicts } from "./parts/document.js";
 import { fillResultTable } from "./parts/latencies.js";
@@ -28,6 +29,7 @@ function build(facts, data) {
     document.body.append(charts.element);
     charts.draw();
     onTheme(() => charts.draw());
+    startKeys(document, charts.slow.keys);
   } else {
     document.body.append(h("p.notice", {}, "Nothing was measured: the run ended before anything was pushed."));
   }

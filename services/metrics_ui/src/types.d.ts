@@ -350,6 +350,6 @@ export interface Page {
   element: HTMLElement;
   update: (view: View) => void;
   release: () => void;
-  /** Look at the next of what the page has in an order: 1, or -1 for the one before. */
-  next?: (direction: number) => void;
+  /** A key that the page itself has an action for. */
+  press?: (key: string) => void;
 }

@@ -92,3 +92,32 @@ test("starts of a process are added up, with its newest clock", () => {
     },
   ]);
 });
+
+test("that a long run falls behind is told though its older intervals are longer than what is looked at", () => {
+  const span = { from: 0, to: 3_630_000 };
+  const times = [
+    ...Array.from({ length: 60 }, (_, at) => [at * 60_000, (at + 1) * 60_000]),
+    ...Array.from({ length: 30 }, (_, at) => [3_600_000 + at * 1000, 3_601_000 + at * 1000]),
+  ];
+  /** @param {string} name @param {(from: number) => number} perSecond */
+  const long = (name, perSecond) => {
+    const intervals = times.map(([from, to]) => [from, to, (perSecond(from) * (to - from)) / 1000]);
+    return { ...counter(name, []), intervals };
+  };
+  const latency = {
+    ...counter("receiver_end_to_end_seconds", [], MEASURED),
+    kind: "histogram",
+    total: null,
+    intervals: times.map(([from, to]) => [from, to, 0, 0, 0, 0, 0, 0, ""]),
+  };
+  const series = [
+    latency,
+    long("sender_messages_sent_total", () => 100),
+    long("job_messages_processed_total", (from) => (from < 3_600_000 ? 100 : 50)),
+  ];
+  const model = new RunModel(/** @type {any} */ ({ format: 1, live: true, generated_unix_ms: span.to, series }));
+
+  const { behindS, behindBeforeS } = factsOf(new View(model, { ...span, whole: true }, span));
+
+  assert.deepEqual([behindS, behindBeforeS], [10.5, 5.5]);
+});

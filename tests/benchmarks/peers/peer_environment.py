@@ -49,6 +49,8 @@ class PeerStack(LocalStack):
         config = SidecarConfig(
             bootstrap_servers=self.broker.bootstrap_servers,
             grpc_port=port,
+            aggregator_address=self._pushing,
+            run_id=self.run_id,
             ports_file=self._services.ports_file("job"),
             peer=self.peer.name,
             command=json.dumps([str(word) for word in command.words]),

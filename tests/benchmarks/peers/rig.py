@@ -31,13 +31,15 @@ class Rig:
         self.plan = plan_of_workload(workload)
         self._contender = contender
         self._workload = workload
-        self.stack = contender.stack(workload, folder)
+        self.stack = contender.stack(workload, folder, RUN_ID)
         self._sent: list[SenderStatusResponse] = []
         self._starts: list[tuple[PlannedLoad, int]] = []
 
     def start(self) -> None:
         """All processes, the initial quotes committed, and the job ready for orders."""
-        self.clients = Clients(self.stack.start())
+        addresses = self.stack.start()
+        self.metrics_url = addresses.aggregator_http
+        self.clients = Clients(addresses)
         self.clients.start_receiving(RUN_ID)
         self.send(self.plan.initial)
         self._until(lambda: self.clients.job_status().phase == Phase.PHASE_RUNNING, "the job runs", _START_TIMEOUT_S)

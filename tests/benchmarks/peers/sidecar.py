@@ -20,6 +20,7 @@ from market_spread.common.config import from_environment, inherited_environment
 from market_spread.common.errors import DeadlineError, RunFailedError
 from market_spread.common.process.service import ServiceConfig, run_main, serving
 from market_spread.common.processes import call_on_signals, cpu_us, cpu_us_of, family, set_in_handler
+from market_spread.common.telemetry.metrics import JOB_COMMITTED, JOB_MESSAGES
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.controller.deploy.local.services import Child
 from market_spread.v1.control_pb2 import (
@@ -43,9 +44,13 @@ _DRAIN_TIMEOUT_S = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidecarConfig(ServiceConfig):
-    """command, environment: of the peer's process, as JSON; commits_to: see `peers.Peer`; store: Bytewax's folder."""
+    """command, environment: of the peer's process, as JSON; commits_to: see `peers.Peer`; store: Bytewax's folder.
+
+    run_id: of which its metrics are.
+    """
 
     source: str = "job"
+    run_id: str = ""
     peer: str
     command: str
     environment: str = "{}"
@@ -105,6 +110,11 @@ class PeerService(JobServicer):
         self._counted_unix_ns = self._counted_cpu_us = 0
         self.stopping = threading.Event()
 
+    @property
+    def messages(self) -> int:
+        """How many are committed."""
+        return self._counts.below(self._offsets)
+
     def look(self) -> None:
         """Read the peer's commits again. What it has committed once, it has; so a failed look changes nothing."""
         offsets = {**self._offsets, **self._committed.offsets()}
@@ -115,7 +125,7 @@ class PeerService(JobServicer):
     def Status(self, request: JobStatusRequest, context: grpc.ServicerContext) -> JobStatusResponse:  # noqa: N802
         offsets = self._offsets
         has_begun = sum(offsets.values()) > 0
-        messages = self._counts.below(offsets)
+        messages = self.messages
         return JobStatusResponse(
             phase=Phase.PHASE_RUNNING if has_begun else Phase.PHASE_STARTING,
             detail="" if has_begun else f"{self._name} has committed nothing yet",
@@ -162,11 +172,14 @@ def body() -> None:
     call_on_signals(lambda: set_in_handler(service.stopping))
 
     counter.start()
+    recorder = Recorder(source=config.source, clock=clock, run_id=config.run_id)
     try:
-        with serving(config, "Job", service, recorder=Recorder(source=config.source, clock=clock), clock=clock):
+        with serving(config, "Job", service, recorder=recorder, clock=clock):
             while not service.stopping.wait(_LOOK_S):
                 peer.keep_running()
                 service.look()
+                for metric in (JOB_MESSAGES, JOB_COMMITTED):
+                    recorder.counter(metric).set(service.messages)
     finally:
         counter.stop()
         peer.child.stop(within_s=5)

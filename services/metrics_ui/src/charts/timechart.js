@@ -41,8 +41,14 @@ export class TimeChart {
     this.element = this.figure.element;
   }
 
-  /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
-  update(view, rows, overall, summary) {
+  /**
+   * @param {View} view
+   * @param {Row[]} rows
+   * @param {Overall} overall
+   * @param {string} summary
+   * @param {string} [none] what is said without any row
+   */
+  update(view, rows, overall, summary, none = "Nothing was measured in this range.") {
     this.#view = view;
     this.#rows = rows;
     this.#overall = overall;
@@ -51,7 +57,7 @@ export class TimeChart {
     this.#legend(this.place.plot()?.cursor.idx);
     const text = this.given.text;
     this.figure.describe(
-      rows.length > 0 ? summary : "Nothing was measured in this range.",
+      rows.length > 0 ? summary : none,
       () =>
         rows.map(({ from, to, values }) => [
           elapsed((from - view.begin) / 1000),

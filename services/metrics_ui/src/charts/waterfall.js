@@ -1,5 +1,6 @@
 /** Where the time goes: the stages' means one after the other, which add up to the mean of the whole. */
 
+import { STAGE_COLOURS } from "./orders.js";
 import { h, setText } from "../dom.js";
 import { NONE, fixed, inUnit, percentName, unitFor, whole } from "../format.js";
 import { meanUs, shownPercentile } from "../hdr.js";
@@ -13,7 +14,7 @@ const SHOWN = [50, 99, 99.9];
 
 export class Waterfall {
   /**
-   * @param {{title: string, from: string, to: string, href: string}[]} stages in their order
+   * @param {{stage: string, title: string, from: string, to: string, href: string}[]} stages in their order
    * @param {(text: string) => string} [say] puts a text into the words of the run
    */
   constructor(stages, say = (text) => text) {
@@ -24,7 +25,7 @@ export class Waterfall {
     this.units = [];
     /** @param {string} title */
     const number = (title) => h("th.number", { scope: "col" }, title, " ", this.#unit(title === "share" ? "" : "ms"));
-    this.rows = stages.map((stage) => this.#row(stage.title, `${stage.from} → ${stage.to}`, stage.href));
+    this.rows = stages.map((stage) => this.#row(stage.title, `${stage.from} → ${stage.to}`, stage.href, stage.stage));
     this.whole = this.#row("Whole", "intended → received", "#");
     this.whole.element.classList.add("whole");
     this.element = h(
@@ -85,9 +86,10 @@ export class Waterfall {
     return element;
   }
 
-  /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
-  #row(title, way, href) {
+  /** @param {string} title @param {string} way @param {string} href @param {string} [stage] @returns {StageRow} */
+  #row(title, way, href, stage = "") {
     const bar = h("span.bar");
+    bar.style.setProperty("--colour", `var(${STAGE_COLOURS[stage] ?? "--mark"})`);
     const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
     const name = href === "#" ? title : h("a", { href }, title);
     return {

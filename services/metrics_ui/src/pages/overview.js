@@ -3,7 +3,7 @@
 import { CurveChart } from "../charts/curve.js";
 import { TimeChart } from "../charts/timechart.js";
 import { h, setText, show, table } from "../dom.js";
-import { lagBins, lagPoints } from "../facts.js";
+import { lagBins, lagPoints, uncounted } from "../facts.js";
 import { axisLatency, axisNumber, clockTime, counted, elapsed, latency, rate, whole } from "../format.js";
 import { Findings } from "../parts/findings.js";
 import { fillResultTable, latencyTable, shownOr } from "../parts/latencies.js";
@@ -156,6 +156,7 @@ export class OverviewPage {
       lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
       { label: "at the end", values: [points.at(-1)?.value ?? null] },
       lagSummary(view, points),
+      uncounted(view),
     );
     for (const { chart, counters } of [
       { chart: this.rates, counters: THROUGHPUT },
@@ -231,9 +232,9 @@ export class OverviewPage {
     return ["Compared with what was judged of the pinned run ", link, ". Two single runs give no verdict. "];
   }
 
-  /** The next of the worst seconds, or the one before. @param {number} direction */
-  next(direction) {
-    this.slow.worst.move(direction);
+  /** @param {string} key one of the slow seconds' */
+  press(key) {
+    this.slow.keys[key]?.();
   }
 
   release() {
@@ -271,7 +272,7 @@ function rateChart(title, unit, counters, actions) {
 
 /** @param {View} view @param {LagPoint[]} points */
 function lagSummary(view, points) {
-  if (points.length === 0) return "The job has not counted anything yet.";
+  if (points.length === 0) return "";
   const most = points.reduce((found, point) => (point.value > found.value ? point : found), points[0]);
   const newest = counted(points[points.length - 1].value, "message");
   const when = elapsed((most.to - view.begin) / 1000);

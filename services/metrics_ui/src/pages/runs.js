@@ -103,7 +103,22 @@ export class RunsPage {
     const drawn = JSON.stringify([this.app.pin.id, runs, scale]);
     if (drawn === this.#shown) return;
     this.#shown = drawn;
+    const focused = this.#focused();
     this.body.replaceChildren(...runs.map((run) => this.#row(run, scale)));
+    if (focused) this.#stops(focused.id)[focused.at]?.focus();
+  }
+
+  /** What of which run has the focus; a list that is drawn anew is not to lose it. */
+  #focused() {
+    const row = document.activeElement?.closest("tr");
+    const id = (row && this.body.contains(row) && row.dataset.run) || "";
+    return id ? { id, at: this.#stops(id).findIndex((stop) => stop === document.activeElement) } : null;
+  }
+
+  /** What of a run takes the focus. @param {string} id @returns {HTMLElement[]} */
+  #stops(id) {
+    const row = [...this.body.rows].find(({ dataset }) => dataset.run === id);
+    return [...(row?.querySelectorAll("input, a, button") ?? [])].filter((stop) => stop instanceof HTMLElement);
   }
 
   /** @param {RunHead} run @param {Scale | null} scale of the sparklines of all runs */
@@ -122,7 +137,7 @@ export class RunsPage {
     const exported = h("a", { href: `api/v1/runs/${encodeURIComponent(id)}/export` }, "export");
     return h(
       "tr",
-      {},
+      { "data-run": id },
       h("th", { scope: "row" }, check, h("a", { href: href("overview", "", id) }, id)),
       cells,
       h("td", {}, this.#pinButton(id)),

@@ -11,6 +11,7 @@ const KEYS = [
   ["g a", "aggregator"],
   ["[ ]", "range half its width earlier, later"],
   ["n p", "next, previous worst second, on the overview"],
+  ["s w", "the slowest orders of what is shown; what the second met"],
   ["← →", "move a chart's cursor; with Shift pick a range, Enter takes it"],
   ["Ctrl wheel", "zoom a chart; Shift wheel moves it"],
   ["l", "follow the newest data"],

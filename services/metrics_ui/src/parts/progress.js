@@ -16,13 +16,13 @@ export class Progress {
     this.phase = h("b");
     this.left = h("span");
     this.bar = h("progress", { max: 1, "aria-label": "How much of the phase is over" });
-    this.hints = h("ul.hints", { role: "status" });
+    this.hints = h("ul.hints");
     this.element = h(
       "section.now",
       { "aria-label": "The run now" },
       h("p.phase", {}, this.phase, " ", this.left),
       this.bar,
-      this.hints,
+      h("div", { role: "status" }, this.hints),
     );
   }
 

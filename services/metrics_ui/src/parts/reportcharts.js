@@ -4,7 +4,7 @@ import { CurveChart } from "../charts/curve.js";
 import { TimeChart } from "../charts/timechart.js";
 import { Waterfall } from "../charts/waterfall.js";
 import { h } from "../dom.js";
-import { lagBins, lagPoints } from "../facts.js";
+import { lagBins, lagPoints, uncounted } from "../facts.js";
 import { axisLatency, axisNumber, fixed, latency, percentName, rate, share, whole } from "../format.js";
 import { PERCENTS } from "../hdr.js";
 import { keyFigures } from "./figures.js";
@@ -187,7 +187,7 @@ export class ReportCharts {
       this.#chosen ? null : betweenFigure(result, latencies, clustersMin),
       { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
       { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
-      { value: whole(result.backlog.messages_max), unit: "messages", sub: "" },
+      { value: whole(result.backlog.messages_max), unit: "messages", sub: "as the controller saw" },
     ]);
     const hists = TRIPLE.map(({ of }) => judged.hist(of));
     this.curve.update(
@@ -222,6 +222,7 @@ export class ReportCharts {
       lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
       { label: "at the end", values: [points.at(-1)?.value ?? null] },
       `${whole(most)} messages at most were sent and not yet processed; ${countedHow(view.history)}`,
+      uncounted(view, this.facts.result.backlog.messages_max),
     );
   }
 

@@ -61,6 +61,7 @@ export class SlowSeconds {
     });
     this.rows = h("tbody");
     this.caption = h("caption");
+    this.table = h("div.table", { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") });
     this.orders = this.#orders();
     this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
     this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
@@ -98,6 +99,16 @@ export class SlowSeconds {
     });
   }
 
+  /** From a worst second to the next, to its orders, and back to what it met. @returns {Record<string, () => void>} */
+  get keys() {
+    return {
+      n: () => this.worst.move(1),
+      p: () => this.worst.move(-1),
+      s: () => this.table.focus(),
+      w: () => this.worst.focus(),
+    };
+  }
+
   release() {
     this.heat.release();
     this.lanes.release();
@@ -108,34 +119,28 @@ export class SlowSeconds {
     const columns = ["due at", "whole", ...STAGES.map(({ title }) => title)];
     const [due, all, ...stages] = columns.map((title) => h("th.number", { scope: "col" }, title));
     stages.forEach((cell, at) => cell.prepend(patch(STAGES[at].stage)));
-    return h(
-      "section.orders",
-      {},
-      h("div.tools", {}, save),
+    this.table.append(
       h(
-        "div.table",
-        { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") },
+        "table.waterfall",
+        {},
+        this.caption,
         h(
-          "table.waterfall",
+          "thead",
           {},
-          this.caption,
           h(
-            "thead",
+            "tr",
             {},
-            h(
-              "tr",
-              {},
-              h("th", { scope: "col" }, this.say("order")),
-              due,
-              all,
-              h("th.bars", { scope: "col", "aria-hidden": "true" }),
-              stages,
-            ),
+            h("th", { scope: "col" }, this.say("order")),
+            due,
+            all,
+            h("th.bars", { scope: "col", "aria-hidden": "true" }),
+            stages,
           ),
-          this.rows,
         ),
+        this.rows,
       ),
     );
+    return h("section.orders", {}, h("div.tools", {}, save), this.table);
   }
 
   /** @param {OrderData[]} orders @param {number} beginMs */

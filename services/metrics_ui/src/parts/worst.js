@@ -71,6 +71,11 @@ export class WorstSeconds {
     this.choose(next);
   }
 
+  /** Go to the chosen second, beside which stands what it met; to the worst one if none is chosen. */
+  focus() {
+    this.#buttons[Math.max(0, chosenSecond(this.#seconds, this.#chosen))]?.focus();
+  }
+
   /** @param {SecondData[]} seconds @param {number} beginMs */
   #fill(seconds, beginMs) {
     this.#buttons = seconds.map((second) =>

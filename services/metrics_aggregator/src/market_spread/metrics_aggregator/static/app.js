@@ -86,6 +86,10 @@
     setText(link, text);
     setAttribute(link, "href", href);
   }
+  function beginAt(main) {
+    if (document.activeElement === document.body) main.focus();
+    window.scrollTo(0, 0);
+  }
 
   // src/save.js
   function save(name, blob) {
@@ -1267,28 +1271,6 @@
     return [...merged, ...intervals.slice(half)];
   }
 
-  // src/runfile.js
-  var ELEMENT_ID = "run-data";
-  var MARKED = /<script type="application\/gzip" id="run-data">([A-Za-z0-9+/=\s]*)<\/script>/;
-  async function embeddedRun(page) {
-    const element = page.getElementById(ELEMENT_ID);
-    return element ? unpacked(element.textContent) : null;
-  }
-  async function runInText(text) {
-    const found = MARKED.exec(text);
-    if (found) return unpacked(found[1]);
-    if (text.trimStart().startsWith("{")) {
-      const data = JSON.parse(text);
-      if (data.format && data.series) return data;
-    }
-    throw new Error("The file holds no run. Drop an HTML file that was exported here.");
-  }
-  async function unpacked(base64) {
-    const packed = Uint8Array.from(atob(base64.replace(/\s/g, "")), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return JSON.parse(await new Response(stream).text());
-  }
-
   // src/words.js
   var WORDS = [
     [/\b([Aa])n order\b/g, "$1 message"],
@@ -1483,13 +1465,65 @@
     return name.replace(PREFIX, "").replace(/_(seconds|total|bytes)$/, "").replace(/^(sender|receiver|job|process)_/, "").replaceAll("_", " ");
   }
 
+  // src/rundata.js
+  var BINS = 240;
+  var LONG_MS = 6e5;
+  var COARSE2 = `points=60&only=${END_TO_END.name}`;
+  var LATENCY = `points=${BINS}&only=${END_TO_END.name}`;
+  function firstQuery(head) {
+    return head && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE2 : "";
+  }
+  function pageQuery(fine) {
+    return fine ? `points=${BINS}&fine=${fine}` : "";
+  }
+  function rangeQuery({ from, to }, fine) {
+    return `from_unix_ms=${Math.floor(from)}&to_unix_ms=${Math.ceil(to)}&${pageQuery(fine) || "points=600"}`;
+  }
+  async function fetchData(runId, query = "") {
+    const answer = await fetch(`${addressOf(runId)}/data${query && `?${query}`}`, { cache: "no-store" });
+    if (!answer.ok) {
+      throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
+    }
+    return answer.json();
+  }
+  async function fetchDocuments(runId) {
+    try {
+      const answer = await fetch(`${addressOf(runId)}/documents`, { cache: "no-store" });
+      return answer.ok ? await answer.json() : {};
+    } catch {
+      return {};
+    }
+  }
+  function addressOf(runId) {
+    return `api/v1/runs/${encodeURIComponent(runId)}`;
+  }
+
+  // src/runfile.js
+  var ELEMENT_ID = "run-data";
+  var MARKED = /<script type="application\/gzip" id="run-data">([A-Za-z0-9+/=\s]*)<\/script>/;
+  async function embeddedRun(page) {
+    const element = page.getElementById(ELEMENT_ID);
+    return element ? unpacked(element.textContent) : null;
+  }
+  async function runInText(text) {
+    const found = MARKED.exec(text);
+    if (found) return unpacked(found[1]);
+    if (text.trimStart().startsWith("{")) {
+      const data = JSON.parse(text);
+      if (data.format && data.series) return data;
+    }
+    throw new Error("The file holds no run. Drop an HTML file that was exported here.");
+  }
+  async function unpacked(base64) {
+    const packed = Uint8Array.from(atob(base64.replace(/\s/g, "")), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
   // src/feed.js
   var RUNS_EVERY_MS = { none: 1e3, ended: 1e4, live: 3e4 };
   var SILENT_MS = 1500;
   var FINE_ENOUGH_MS = 1500;
-  var BINS = 240;
-  var LONG_MS = 6e5;
-  var COARSE2 = `?points=60&only=${END_TO_END.name}`;
   var Feed = class {
     /** @type {RunModel | null} the run that is open */
     model = null;
@@ -1519,6 +1553,10 @@
     /** @type {{model: RunModel, range: Range, tick: number, fine: string} | null} of a part of the run */
     #detail = null;
     #asked = "";
+    /** What the open run was asked for; empty for all of it. */
+    #held = "";
+    /** @type {{query: string, heard: TickData[]} | null} what takes its place, and what was new since it was asked for */
+    #coming = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     #timer;
     #changed;
@@ -1574,9 +1612,10 @@
      */
     modelFor(model, range, page = "") {
       const fine = page === "overview" ? END_TO_END.name : "";
+      if (model.live) this.#complete(model, pageQuery(fine));
       const held = this.#detailOf(model, range, fine) ?? model;
       const needed = Math.max(FINE_ENOUGH_MS, 2 * (range.to - range.from) / BINS);
-      const isHeldWhole = range.whole && this.#firstOf(model.runId) === "";
+      const isHeldWhole = range.whole && (model.live || this.#firstOf(model.runId) === "");
       if (this.served && !this.fromFile && !isHeldWhole && held.coarseness(range, fine) > needed) {
         this.#refine(model, range, fine);
       }
@@ -1595,21 +1634,17 @@
       return Object.assign(detail.model, { sources: model.sources, nowMs: model.nowMs, aggregator: model.aggregator });
     }
     /**
-     * A run and its documents, beside the one that is open. Error with a sentence if there is none.
+     * A run and its documents, beside the one that is open; of its histograms only the latency has intervals. Error with a
+     * sentence if there is none.
      * @param {string} runId
-     * @param {boolean} [coarse] whether few intervals will do
+     * @param {boolean} [coarse] whether few intervals of the latency will do; else there are as many as are drawn
      * @returns {Promise<{model: RunModel, documents: Documents}>}
      */
     async load(runId, coarse = false) {
       const file = this.#files.get(runId);
       if (file) return { model: new RunModel(file.data), documents: {} };
-      const answer = fetch(`api/v1/runs/${encodeURIComponent(runId)}/documents`, { cache: "no-store" });
-      const documents = answer.then((got) => got.ok ? got.json() : {});
-      const [data, found] = await Promise.all([
-        this.#fetchData(runId, coarse ? COARSE2 : ""),
-        documents.catch(() => ({}))
-      ]);
-      return { model: new RunModel(data), documents: found };
+      const [data, documents] = await Promise.all([fetchData(runId, coarse ? COARSE2 : LATENCY), fetchDocuments(runId)]);
+      return { model: new RunModel(data), documents };
     }
     async #watchRuns() {
       clearTimeout(this.#timer);
@@ -1649,8 +1684,9 @@
         return;
       }
       try {
-        const data = await this.#fetchData(runId, this.#firstOf(runId));
-        if (this.#opening === runId) this.#show(data, false);
+        const query = this.#firstOf(runId);
+        const data = await fetchData(runId, query);
+        if (this.#opening === runId) this.#show(data, false, query);
       } catch (error) {
         if (this.#opening !== runId) return;
         this.#opening = "";
@@ -1659,8 +1695,8 @@
         this.#changed();
       }
     }
-    /** @param {RunData} data @param {boolean} fromFile */
-    #show(data, fromFile) {
+    /** @param {RunData} data @param {boolean} fromFile @param {string} [held] what it was asked for */
+    #show(data, fromFile, held = "") {
       this.model = new RunModel(fromFile ? { ...data, live: false } : data);
       this.fromFile = fromFile;
       this.loading = false;
@@ -1669,6 +1705,8 @@
       this.refining = false;
       this.#detail = null;
       this.#asked = "";
+      this.#held = held;
+      this.#coming = null;
       this.#heardAt = performance.now();
       if (this.model.live && this.#stream === null) this.#follow(this.model.runId);
       this.#changed();
@@ -1676,6 +1714,7 @@
     #leave() {
       this.#stream?.close();
       this.#stream = null;
+      this.#coming = null;
     }
     /** @param {string} runId */
     #follow(runId) {
@@ -1684,8 +1723,9 @@
         lastId: () => this.model?.tick ?? 0,
         onEvent: (event) => this.#heard(event),
         onReset: async () => {
-          const data = await this.#fetchData(runId);
-          if (this.#stream === stream) this.#show(data, false);
+          const query = this.#firstOf(runId);
+          const data = await fetchData(runId, query);
+          if (this.#stream === stream) this.#show(data, false, query);
         },
         onState: (state, retryMs) => {
           this.link = { state, retryMs };
@@ -1699,6 +1739,7 @@
     #heard(event) {
       const { model } = this;
       if (!model) return;
+      this.#coming?.heard.push(event);
       if (!model.apply(event)) {
         this.#open(model.runId);
         return;
@@ -1707,18 +1748,32 @@
       if (!model.live && model.verdict) this.#leave();
       this.#changed();
     }
-    /** @param {string} runId @param {string} [query] @returns {Promise<RunData>} */
-    async #fetchData(runId, query = "") {
-      const answer = await fetch(`api/v1/runs/${encodeURIComponent(runId)}/data${query}`, { cache: "no-store" });
-      if (!answer.ok) {
-        throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
-      }
-      return answer.json();
-    }
     /** What a run is asked for when it is opened. @param {string} runId */
     #firstOf(runId) {
-      const head = this.#known.find(({ run_id: id }) => id === runId);
-      return head && !head.live && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE2 : "";
+      return firstQuery(this.#known.find(({ run_id: id }) => id === runId));
+    }
+    /**
+     * Ask for what a page takes of a live run that was opened with less. What its stream tells meanwhile is in both.
+     * @param {RunModel} model @param {string} query
+     */
+    #complete({ runId }, query) {
+      if (["", query].includes(this.#held) || this.#coming?.query === query || this.fromFile) return;
+      const coming = { query, heard: (
+        /** @type {TickData[]} */
+        []
+      ) };
+      this.#coming = coming;
+      this.refining = true;
+      fetchData(runId, query).then(
+        (data) => {
+          if (this.#coming !== coming || this.model?.runId !== runId) return;
+          this.#show(data, false, query);
+          for (const event of coming.heard) this.model.apply(event);
+        },
+        () => {
+          if (this.#coming === coming) [this.#coming, this.refining] = [null, false];
+        }
+      );
     }
     /** @param {RunModel} model @param {Range} range @param {string} fine */
     #refine({ runId, tick, live }, range, fine) {
@@ -1726,8 +1781,7 @@
       if (this.#asked === asked) return;
       this.#asked = asked;
       this.refining = true;
-      const query = `?from_unix_ms=${Math.floor(range.from)}&to_unix_ms=${Math.ceil(range.to)}${fine ? `&points=${BINS}&fine=${fine}` : "&points=600"}`;
-      this.#fetchData(runId, query).then(
+      fetchData(runId, rangeQuery(range, fine)).then(
         (data) => {
           if (this.model?.runId !== runId || this.#asked !== asked) return;
           this.#detail = { model: new RunModel({ ...data, live }), range, tick, fine };
@@ -1779,6 +1833,7 @@
     let prefixUntil = 0;
     page.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey || typed(event.target)) return;
+      if (page.querySelector("dialog[open]")) return;
       const after = event.timeStamp < prefixUntil;
       prefixUntil = 0;
       if (event.key === "g" && !after) {
@@ -1793,7 +1848,7 @@
     });
   }
   function typed(target) {
-    return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
+    return target instanceof Element && target.matches("input:not([type=checkbox], [type=file]), textarea, select, [contenteditable]");
   }
 
   // src/chartfacts.js
@@ -3049,8 +3104,14 @@
       this.place = placed(this.figure.plot, given.height ?? 200, (size) => this.#make(size));
       this.element = this.figure.element;
     }
-    /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
-    update(view, rows, overall, summary) {
+    /**
+     * @param {View} view
+     * @param {Row[]} rows
+     * @param {Overall} overall
+     * @param {string} summary
+     * @param {string} [none] what is said without any row
+     */
+    update(view, rows, overall, summary, none = "Nothing was measured in this range.") {
       this.#view = view;
       this.#rows = rows;
       this.#overall = overall;
@@ -3059,7 +3120,7 @@
       this.#legend(this.place.plot()?.cursor.idx);
       const text = this.given.text;
       this.figure.describe(
-        rows.length > 0 ? summary : "Nothing was measured in this range.",
+        rows.length > 0 ? summary : none,
         () => rows.map(({ from, to, values }) => [
           elapsed((from - view.begin) / 1e3),
           elapsed((to - view.begin) / 1e3),
@@ -3732,6 +3793,12 @@
     }
     return [...bins.values()];
   }
+  function uncounted(view, most) {
+    if (view.history.find(PROCESSED.name).length > 0) return void 0;
+    if (view.history.live) return "The job has not counted anything yet.";
+    const counted2 = most === void 0 ? "" : `; the run controller saw ${whole(most)} messages at most`;
+    return `The job did not push how many messages it has processed, so this is not known over time${counted2}.`;
+  }
   function latenciesSoFar(view) {
     const { latency_us_max: limits = {}, settle_us: settleUs = 0 } = view.history.limits;
     const from = view.flow.from + settleUs / 1e3;
@@ -3744,7 +3811,10 @@
   }
   function behind(view) {
     const latelyMs = Math.max(LATELY_MS, 2 * ((view.history.limits.stall_us ?? 0) / 1e3));
-    const points = lagPoints(view).filter(({ from }) => from >= view.flow.from);
+    const recent = { from: Math.max(view.range.from, view.range.to - 3 * latelyMs), to: view.range.to, whole: false };
+    const points = lagPoints(new View(view.model, recent, view.span, { history: view.history })).filter(
+      ({ from }) => from >= view.flow.from
+    );
     const rate2 = view.rate(SENT) ?? 0;
     const end = points.at(-1)?.to ?? 0;
     if (rate2 < ORDERS_FLOW_PER_S || end - view.flow.from < 2 * latelyMs) return { behindS: 0, behindBeforeS: 0 };
@@ -3993,13 +4063,13 @@
       this.phase = h("b");
       this.left = h("span");
       this.bar = h("progress", { max: 1, "aria-label": "How much of the phase is over" });
-      this.hints = h("ul.hints", { role: "status" });
+      this.hints = h("ul.hints");
       this.element = h(
         "section.now",
         { "aria-label": "The run now" },
         h("p.phase", {}, this.phase, " ", this.left),
         this.bar,
-        this.hints
+        h("div", { role: "status" }, this.hints)
       );
     }
     /** @param {View} view */
@@ -4507,6 +4577,10 @@
       if (this.element.contains(document.activeElement)) this.#buttons[this.#seconds.indexOf(next)].focus();
       this.choose(next);
     }
+    /** Go to the chosen second, beside which stands what it met; to the worst one if none is chosen. */
+    focus() {
+      this.#buttons[Math.max(0, chosenSecond(this.#seconds, this.#chosen))]?.focus();
+    }
     /** @param {SecondData[]} seconds @param {number} beginMs */
     #fill(seconds3, beginMs) {
       this.#buttons = seconds3.map(
@@ -4572,6 +4646,7 @@
       });
       this.rows = h("tbody");
       this.caption = h("caption");
+      this.table = h("div.table", { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") });
       this.orders = this.#orders();
       this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
       this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
@@ -4606,6 +4681,15 @@
         return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
       });
     }
+    /** From a worst second to the next, to its orders, and back to what it met. @returns {Record<string, () => void>} */
+    get keys() {
+      return {
+        n: () => this.worst.move(1),
+        p: () => this.worst.move(-1),
+        s: () => this.table.focus(),
+        w: () => this.worst.focus()
+      };
+    }
     release() {
       this.heat.release();
       this.lanes.release();
@@ -4615,34 +4699,28 @@
       const columns = ["due at", "whole", ...STAGES.map(({ title }) => title)];
       const [due, all, ...stages] = columns.map((title) => h("th.number", { scope: "col" }, title));
       stages.forEach((cell, at) => cell.prepend(patch(STAGES[at].stage)));
-      return h(
-        "section.orders",
-        {},
-        h("div.tools", {}, save2),
+      this.table.append(
         h(
-          "div.table",
-          { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") },
+          "table.waterfall",
+          {},
+          this.caption,
           h(
-            "table.waterfall",
+            "thead",
             {},
-            this.caption,
             h(
-              "thead",
+              "tr",
               {},
-              h(
-                "tr",
-                {},
-                h("th", { scope: "col" }, this.say("order")),
-                due,
-                all,
-                h("th.bars", { scope: "col", "aria-hidden": "true" }),
-                stages
-              )
-            ),
-            this.rows
-          )
+              h("th", { scope: "col" }, this.say("order")),
+              due,
+              all,
+              h("th.bars", { scope: "col", "aria-hidden": "true" }),
+              stages
+            )
+          ),
+          this.rows
         )
       );
+      return h("section.orders", {}, h("div.tools", {}, save2), this.table);
     }
     /** @param {OrderData[]} orders @param {number} beginMs */
     #showOrders(orders, beginMs) {
@@ -4972,7 +5050,8 @@
         view,
         lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
         { label: "at the end", values: [points.at(-1)?.value ?? null] },
-        lagSummary(view, points)
+        lagSummary(view, points),
+        uncounted(view)
       );
       for (const { chart, counters } of [
         { chart: this.rates, counters: THROUGHPUT },
@@ -5036,9 +5115,9 @@
       const link = h("a", { href: href("overview", "", pin.id) }, pin.id);
       return ["Compared with what was judged of the pinned run ", link, ". Two single runs give no verdict. "];
     }
-    /** The next of the worst seconds, or the one before. @param {number} direction */
-    next(direction) {
-      this.slow.worst.move(direction);
+    /** @param {string} key one of the slow seconds' */
+    press(key) {
+      this.slow.keys[key]?.();
     }
     release() {
       for (const part of [this.slow, this.over, this.rates, this.alerts, this.lag, this.curve]) part.release();
@@ -5065,7 +5144,7 @@
     });
   }
   function lagSummary(view, points) {
-    if (points.length === 0) return "The job has not counted anything yet.";
+    if (points.length === 0) return "";
     const most = points.reduce((found, point) => point.value > found.value ? point : found, points[0]);
     const newest2 = counted(points[points.length - 1].value, "message");
     const when = elapsed((most.to - view.begin) / 1e3);
@@ -5076,7 +5155,7 @@
   var SHOWN = [50, 99, 99.9];
   var Waterfall = class {
     /**
-     * @param {{title: string, from: string, to: string, href: string}[]} stages in their order
+     * @param {{stage: string, title: string, from: string, to: string, href: string}[]} stages in their order
      * @param {(text: string) => string} [say] puts a text into the words of the run
      */
     constructor(stages, say = (text) => text) {
@@ -5085,7 +5164,7 @@
       const columns = ["mean", "share", ...SHOWN.map(percentName)];
       this.units = [];
       const number = (title) => h("th.number", { scope: "col" }, title, " ", this.#unit(title === "share" ? "" : "ms"));
-      this.rows = stages.map((stage2) => this.#row(stage2.title, `${stage2.from} → ${stage2.to}`, stage2.href));
+      this.rows = stages.map((stage2) => this.#row(stage2.title, `${stage2.from} → ${stage2.to}`, stage2.href, stage2.stage));
       this.whole = this.#row("Whole", "intended → received", "#");
       this.whole.element.classList.add("whole");
       this.element = h(
@@ -5141,9 +5220,10 @@
       if (text) this.units.push(element);
       return element;
     }
-    /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
-    #row(title, way, href) {
+    /** @param {string} title @param {string} way @param {string} href @param {string} [stage] @returns {StageRow} */
+    #row(title, way, href, stage2 = "") {
       const bar2 = h("span.bar");
+      bar2.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
       const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
       const name = href === "#" ? title : h("a", { href }, title);
       return {
@@ -5547,7 +5627,20 @@
       const drawn = JSON.stringify([this.app.pin.id, runs, scale]);
       if (drawn === this.#shown) return;
       this.#shown = drawn;
+      const focused = this.#focused();
       this.body.replaceChildren(...runs.map((run) => this.#row(run, scale)));
+      if (focused) this.#stops(focused.id)[focused.at]?.focus();
+    }
+    /** What of which run has the focus; a list that is drawn anew is not to lose it. */
+    #focused() {
+      const row3 = document.activeElement?.closest("tr");
+      const id = row3 && this.body.contains(row3) && row3.dataset.run || "";
+      return id ? { id, at: this.#stops(id).findIndex((stop) => stop === document.activeElement) } : null;
+    }
+    /** What of a run takes the focus. @param {string} id @returns {HTMLElement[]} */
+    #stops(id) {
+      const row3 = [...this.body.rows].find(({ dataset }) => dataset.run === id);
+      return [...row3?.querySelectorAll("input, a, button") ?? []].filter((stop) => stop instanceof HTMLElement);
     }
     /** @param {RunHead} run @param {Scale | null} scale of the sparklines of all runs */
     #row(run, scale) {
@@ -5565,7 +5658,7 @@
       const exported = h("a", { href: `api/v1/runs/${encodeURIComponent(id)}/export` }, "export");
       return h(
         "tr",
-        {},
+        { "data-run": id },
         h("th", { scope: "row" }, check, h("a", { href: href("overview", "", id) }, id)),
         cells,
         h("td", {}, this.#pinButton(id)),
@@ -5972,6 +6065,7 @@
     ["g a", "aggregator"],
     ["[ ]", "range half its width earlier, later"],
     ["n p", "next, previous worst second, on the overview"],
+    ["s w", "the slowest orders of what is shown; what the second met"],
     ["← →", "move a chart's cursor; with Shift pick a range, Enter takes it"],
     ["Ctrl wheel", "zoom a chart; Shift wheel moves it"],
     ["l", "follow the newest data"],
@@ -6461,8 +6555,7 @@
         "g a": go("aggregator"),
         "[": () => this.move(-1),
         "]": () => this.move(1),
-        n: () => this.#page?.next?.(1),
-        p: () => this.#page?.next?.(-1),
+        ...Object.fromEntries([..."npsw"].map((key) => [key, () => this.#page?.press?.(key)])),
         l: () => this.goLive(),
         0: () => this.choose(WHOLE2),
         t: () => this.toggleTables(),
@@ -6553,7 +6646,7 @@
       this.#page?.release();
       this.#page = name ? this.#make() : null;
       this.place.replaceChildren(...this.#page ? [this.#page.element] : []);
-      if (other && this.#shown) window.scrollTo(0, 0);
+      if (other && this.#shown) beginAt(this.main);
       this.#shown = name;
       this.#series = series;
     }

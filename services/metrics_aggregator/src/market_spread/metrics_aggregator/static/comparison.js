@@ -722,10 +722,12 @@
 
   // src/comparison.js
   var PARTS_FIRST = 2;
+  var SMALL = ["div.full", "div.half", "div.third"];
   function build({ page, tones, document: given }) {
     const { verdict, headline, parts } = page;
     document.title = verdict ? `${verdict}: ${headline}` : headline;
     const charts = chartsOf(given).map((facts) => ({ facts, element: new PointChart(facts).element }));
+    const small = SMALL[Math.min(charts.length, SMALL.length) - 1];
     const drawn = parts.map((part) => partOf(part, tones));
     document.body.append(
       h(
@@ -746,7 +748,7 @@
         charts.length > 0 && h(
           "div.grid",
           {},
-          charts.map(({ facts, element }) => h(facts.small ? "div.third" : "div.full", {}, element))
+          charts.map(({ facts, element }) => h(facts.small ? small : "div.full", {}, element))
         ),
         drawn.slice(PARTS_FIRST)
       )

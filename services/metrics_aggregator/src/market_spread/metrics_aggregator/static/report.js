@@ -87,6 +87,30 @@
     setAttribute(link, "href", href);
   }
 
+  // src/keys.js
+  var SEQUENCE_MS = 1200;
+  function startKeys(page, actions) {
+    let prefixUntil = 0;
+    page.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey || typed(event.target)) return;
+      if (page.querySelector("dialog[open]")) return;
+      const after = event.timeStamp < prefixUntil;
+      prefixUntil = 0;
+      if (event.key === "g" && !after) {
+        prefixUntil = event.timeStamp + SEQUENCE_MS;
+        return;
+      }
+      const action = actions[after ? `g ${event.key}` : event.key];
+      if (action) {
+        event.preventDefault();
+        action();
+      }
+    });
+  }
+  function typed(target) {
+    return target instanceof Element && target.matches("input:not([type=checkbox], [type=file]), textarea, select, [contenteditable]");
+  }
+
   // src/hdr.js
   var SLOTS = 23552;
   var PERCENTS = [50, 95, 99, 99.9, 99.99];
@@ -1510,8 +1534,14 @@
       this.place = placed(this.figure.plot, given.height ?? 200, (size) => this.#make(size));
       this.element = this.figure.element;
     }
-    /** @param {View} view @param {Row[]} rows @param {Overall} overall @param {string} summary */
-    update(view, rows, overall, summary) {
+    /**
+     * @param {View} view
+     * @param {Row[]} rows
+     * @param {Overall} overall
+     * @param {string} summary
+     * @param {string} [none] what is said without any row
+     */
+    update(view, rows, overall, summary, none = "Nothing was measured in this range.") {
       this.#view = view;
       this.#rows = rows;
       this.#overall = overall;
@@ -1520,7 +1550,7 @@
       this.#legend(this.place.plot()?.cursor.idx);
       const text = this.given.text;
       this.figure.describe(
-        rows.length > 0 ? summary : "Nothing was measured in this range.",
+        rows.length > 0 ? summary : none,
         () => rows.map(({ from, to, values }) => [
           elapsed((from - view.begin) / 1e3),
           elapsed((to - view.begin) / 1e3),
@@ -1631,128 +1661,6 @@
   }
   function zeroRange(_plot, _least, most) {
     return [0, most > 0 ? most * 1.08 : 1];
-  }
-
-  // src/charts/waterfall.js
-  var SHOWN = [50, 99, 99.9];
-  var Waterfall = class {
-    /**
-     * @param {{title: string, from: string, to: string, href: string}[]} stages in their order
-     * @param {(text: string) => string} [say] puts a text into the words of the run
-     */
-    constructor(stages, say = (text) => text) {
-      this.say = say;
-      this.stages = stages;
-      const columns = ["mean", "share", ...SHOWN.map(percentName)];
-      this.units = [];
-      const number = (title) => h("th.number", { scope: "col" }, title, " ", this.#unit(title === "share" ? "" : "ms"));
-      this.rows = stages.map((stage2) => this.#row(stage2.title, `${stage2.from} → ${stage2.to}`, stage2.href));
-      this.whole = this.#row("Whole", "intended → received", "#");
-      this.whole.element.classList.add("whole");
-      this.element = h(
-        "div.table",
-        { tabindex: 0, role: "region", "aria-label": "Stage waterfall" },
-        h(
-          "table.waterfall",
-          {},
-          h("caption.hidden", {}, say("Stages of the way of an order, by mean, with their percentiles")),
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", { scope: "col" }, "stage"),
-              h("th.bars", { scope: "col", "aria-hidden": "true" }),
-              columns.map(number)
-            )
-          ),
-          h(
-            "tbody",
-            {},
-            this.rows.map(({ element }) => element),
-            this.whole.element
-          )
-        )
-      );
-      this.sum = h("p.summary");
-    }
-    /** @param {Hist[]} hists of the stages @param {Hist} all of the whole */
-    update(hists, all) {
-      const means = hists.map((hist) => meanUs(hist) ?? 0);
-      const total2 = meanUs(all) ?? 0;
-      const unit = unitFor([...means, total2]);
-      for (const element of this.units) setText(element, unit.name);
-      let before = 0;
-      this.rows.forEach((row, at) => {
-        this.#fill(row, hists[at], { from: before, mean: means[at], total: total2, unit });
-        before += means[at];
-      });
-      this.#fill(this.whole, all, { from: 0, mean: total2, total: total2, unit });
-      const sumUs = hists.reduce((sum2, hist) => sum2 + hist.sumUs, 0);
-      const exact = sumUs === all.sumUs && hists.every(({ count }) => count === all.count);
-      const added = `The stages' means add up to ${inUnit(before, unit)} ${unit.name}, the mean of the whole is`;
-      const why = exact ? `the sums over ${whole(all.count)} orders are equal to the microsecond` : "the range cuts orders apart, so they differ a little";
-      const sentence = `${added} ${inUnit(total2, unit)} ${unit.name}: ${why}. Percentiles do not add up.`;
-      setText(this.sum, this.say(all.count > 0 ? sentence : "No order with an alert was measured in this range."));
-    }
-    /** @param {string} text */
-    #unit(text) {
-      const element = h("span.unit", {}, text);
-      if (text) this.units.push(element);
-      return element;
-    }
-    /** @param {string} title @param {string} way @param {string} href @returns {StageRow} */
-    #row(title, way, href) {
-      const bar2 = h("span.bar");
-      const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
-      const name = href === "#" ? title : h("a", { href }, title);
-      return {
-        bar: bar2,
-        cells,
-        element: h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, name, h("span.sub", {}, ` ${way}`)),
-          h("td.bars", { "aria-hidden": "true" }, bar2),
-          cells
-        )
-      };
-    }
-    /**
-     * @param {StageRow} row
-     * @param {Hist} hist
-     * @param {{from: number, mean: number, total: number, unit: Unit}} given from, mean, total: us
-     */
-    #fill({ bar: bar2, cells }, hist, { from, mean: mean2, total: total2, unit }) {
-      bar2.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
-      bar2.style.setProperty("--part", String(total2 > 0 ? mean2 / total2 : 0));
-      const values = SHOWN.map((percent) => shownPercentile(hist, percent));
-      const texts = [
-        inUnit(hist.count > 0 ? mean2 : null, unit),
-        total2 > 0 ? `${fixed2(100 * mean2 / total2, 1)}%` : NONE,
-        ...values.map((value) => inUnit(value, unit))
-      ];
-      texts.forEach((text, at) => setText(cells[at], text));
-    }
-  };
-
-  // src/intervals.js
-  function middle({ start: start2, end }) {
-    return (start2 + end) / 2;
-  }
-  function inside(intervals, { from, to, whole: whole2 }) {
-    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
-  }
-  function share2({ start: start2, end }, { from, to }) {
-    if (end <= start2) return start2 >= from && start2 < to ? 1 : 0;
-    return Math.max(0, Math.min(end, to) - Math.max(start2, from)) / (end - start2);
-  }
-  function grownIn(series, range) {
-    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
-  }
-  function sum(values) {
-    return values.reduce((total2, value) => total2 + value, 0);
   }
 
   // src/words.js
@@ -1891,6 +1799,284 @@
     { kind: "sender", main: metric("sender_send_lag_seconds", {}) },
     { kind: "receiver", main: metric("receiver_end_to_end_seconds", MEASURED) }
   ];
+
+  // src/causes.js
+  var AROUND_MS2 = 2e3;
+  var SECOND_MS = 1e3;
+  var LANES = {
+    boundary: "boundaries",
+    restart: "restarts",
+    fault: "faults",
+    gc: "GC",
+    broker: "broker",
+    machine: "machine",
+    sender: "sender late",
+    receiver: "receiver",
+    pressure: "pressure"
+  };
+  function whyNone({ live, result }) {
+    if (result?.causes) return "";
+    if (live) return "What the slowest orders met is worked out when the run has ended.";
+    if (result?.causes === null) return "No alert was timed, so there is nothing to explain.";
+    return "The version that judged this run did not look for causes.";
+  }
+  function causeText({ text, share: part, stage_shares: stages }) {
+    const spent = Object.entries(stages).filter(([, of]) => of >= 0.1).sort(([, one], [, other]) => other - one).map(([stage2, of]) => `${titleOf(stage2).toLowerCase()} ${share(of)}`);
+    return `${share(part)} met ${text}${spent.length > 0 ? `; of their time ${spent.join(", ")}` : ""}`;
+  }
+  function unexplainedText({ found, unexplained_share: part }) {
+    return found.length > 0 && part >= 5e-3 ? `${share(part)} met nothing that is known` : "";
+  }
+  function tailText({ tail }) {
+    const least = latency(tail.least_ns / 1e3);
+    const without = tail.else_p99_ns === null ? "" : `; p99 of the others ${latency(tail.else_p99_ns / 1e3)}`;
+    return `The slowest: ${counted(tail.orders, "order")} of ${least} or more${without}.`;
+  }
+  function around({ begin_unix_ms: begin }) {
+    return { from: begin - AROUND_MS2, to: begin + SECOND_MS + AROUND_MS2 };
+  }
+  function aroundMoment(ms) {
+    return around({ begin_unix_ms: Math.floor(ms / SECOND_MS) * SECOND_MS, max_ns: 0, orders: 0, kind: null, text: "" });
+  }
+  function chosenSecond(seconds2, chosen) {
+    if (!chosen) return -1;
+    return seconds2.findIndex((second) => {
+      const { from, to } = around(second);
+      return Math.abs(from - chosen.from) < 1 && Math.abs(to - chosen.to) < 1;
+    });
+  }
+  function nextSecond(seconds2, chosen, direction) {
+    const at = chosenSecond(seconds2, chosen);
+    if (at < 0) return seconds2[0] ?? null;
+    return seconds2[Math.max(0, Math.min(seconds2.length - 1, at + direction))];
+  }
+  function eventsIn(events, { from, to }) {
+    return events.filter(({ begin_unix_ms: at, duration_ms: length }) => at < to && at + length >= from);
+  }
+  function lanesOf(events) {
+    const kinds = [...Object.keys(LANES), ...events.map(({ kind }) => kind)];
+    return [...new Set(kinds)].map((kind) => ({
+      kind,
+      title: LANES[kind] ?? kind.replaceAll("_", " "),
+      events: events.filter((event) => event.kind === kind)
+    })).filter(({ events: of }) => of.length > 0);
+  }
+  function eventAt({ events }, ms, withinMs) {
+    const away = ({ begin_unix_ms: from, duration_ms: length }) => Math.max(from - ms, ms - from - length, 0);
+    const nearest = events.reduce(
+      (found, event) => found === null || away(event) < away(found) ? event : found,
+      /** @type {EventData | null} */
+      null
+    );
+    return nearest && away(nearest) <= withinMs ? nearest : null;
+  }
+  function orderLatencyUs({ intended_unix_us: due, received_unix_us: got }) {
+    return due === null || got === null ? null : got - due;
+  }
+  function ordersIn(orders, { from, to }) {
+    return orders.filter(({ intended_unix_us: due, received_unix_us: got }) => {
+      return due !== null && got !== null && due / 1e3 < to && got / 1e3 >= from;
+    }).sort((one, other) => (orderLatencyUs(other) ?? 0) - (orderLatencyUs(one) ?? 0));
+  }
+  function segmentsOf(order) {
+    const stamps = [
+      order.intended_unix_us,
+      order.sent_unix_us,
+      order.ingested_unix_us,
+      order.emitted_unix_us,
+      order.received_unix_us
+    ];
+    const segments = [];
+    let [first, fromUs] = [-1, 0];
+    stamps.forEach((us, at) => {
+      if (us === null || us === void 0) return;
+      if (first >= 0) {
+        const passed = STAGES.slice(first, at);
+        segments.push({
+          stage: passed.length === 1 ? passed[0].stage : "",
+          title: passed.map(({ title }) => title).join(" + "),
+          fromUs,
+          toUs: Math.max(fromUs, us)
+        });
+      }
+      [first, fromUs] = [at, us];
+    });
+    return segments;
+  }
+  function meanStages(orders) {
+    const sums = /* @__PURE__ */ new Map();
+    for (const { stage: stage2, title, fromUs, toUs } of orders.flatMap(segmentsOf)) {
+      const known = sums.get(title) ?? { title, stage: stage2, us: 0 };
+      sums.set(title, { ...known, us: known.us + (toUs - fromUs) / orders.length });
+    }
+    const total2 = [...sums.values()].reduce((sum2, { us }) => sum2 + us, 0);
+    return [...sums.values()].map((each) => ({ ...each, share: total2 > 0 ? each.us / total2 : 0 }));
+  }
+  function titleOf(stage2) {
+    return STAGES.find((each) => each.stage === stage2)?.title ?? stage2.replaceAll("_", " ");
+  }
+
+  // src/charts/orders.js
+  var STAGE_COLOURS = {
+    send_lag: "--stage-1",
+    ingest: "--stage-2",
+    compute: "--stage-3",
+    delivery: "--stage-4"
+  };
+  function orderRows(orders, beginMs) {
+    const longest = Math.max(1, ...orders.map((order) => orderLatencyUs(order) ?? 0));
+    return orders.map((order) => {
+      const segments = segmentsOf(order);
+      const due = order.intended_unix_us ?? 0;
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, String(order.order_id), h("span.sub", {}, ` ${order.symbol ?? ""}`)),
+        h("td.number", {}, elapsed((due / 1e3 - beginMs) / 1e3, 3)),
+        h("td.number", {}, latency(orderLatencyUs(order))),
+        h(
+          "td.bars",
+          { "aria-hidden": "true" },
+          segments.map((segment) => bar(segment, due, longest))
+        ),
+        ...STAGES.map(({ stage: stage2 }) => h("td.number", {}, stageTime(segments, stage2)))
+      );
+    });
+  }
+  function bar({ stage: stage2, title, fromUs, toUs }, dueUs, longestUs) {
+    const element = h("span.bar", { title: `${title}: ${latency(toUs - fromUs)}` });
+    element.style.setProperty("--from", String((fromUs - dueUs) / longestUs));
+    element.style.setProperty("--part", String((toUs - fromUs) / longestUs));
+    element.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+    return element;
+  }
+  function stageTime(segments, stage2) {
+    const found = segments.find((segment) => segment.stage === stage2);
+    return latency(found ? found.toUs - found.fromUs : null);
+  }
+
+  // src/charts/waterfall.js
+  var SHOWN = [50, 99, 99.9];
+  var Waterfall = class {
+    /**
+     * @param {{stage: string, title: string, from: string, to: string, href: string}[]} stages in their order
+     * @param {(text: string) => string} [say] puts a text into the words of the run
+     */
+    constructor(stages, say = (text) => text) {
+      this.say = say;
+      this.stages = stages;
+      const columns = ["mean", "share", ...SHOWN.map(percentName)];
+      this.units = [];
+      const number = (title) => h("th.number", { scope: "col" }, title, " ", this.#unit(title === "share" ? "" : "ms"));
+      this.rows = stages.map((stage2) => this.#row(stage2.title, `${stage2.from} → ${stage2.to}`, stage2.href, stage2.stage));
+      this.whole = this.#row("Whole", "intended → received", "#");
+      this.whole.element.classList.add("whole");
+      this.element = h(
+        "div.table",
+        { tabindex: 0, role: "region", "aria-label": "Stage waterfall" },
+        h(
+          "table.waterfall",
+          {},
+          h("caption.hidden", {}, say("Stages of the way of an order, by mean, with their percentiles")),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { scope: "col" }, "stage"),
+              h("th.bars", { scope: "col", "aria-hidden": "true" }),
+              columns.map(number)
+            )
+          ),
+          h(
+            "tbody",
+            {},
+            this.rows.map(({ element }) => element),
+            this.whole.element
+          )
+        )
+      );
+      this.sum = h("p.summary");
+    }
+    /** @param {Hist[]} hists of the stages @param {Hist} all of the whole */
+    update(hists, all) {
+      const means = hists.map((hist) => meanUs(hist) ?? 0);
+      const total2 = meanUs(all) ?? 0;
+      const unit = unitFor([...means, total2]);
+      for (const element of this.units) setText(element, unit.name);
+      let before = 0;
+      this.rows.forEach((row, at) => {
+        this.#fill(row, hists[at], { from: before, mean: means[at], total: total2, unit });
+        before += means[at];
+      });
+      this.#fill(this.whole, all, { from: 0, mean: total2, total: total2, unit });
+      const sumUs = hists.reduce((sum2, hist) => sum2 + hist.sumUs, 0);
+      const exact = sumUs === all.sumUs && hists.every(({ count }) => count === all.count);
+      const added = `The stages' means add up to ${inUnit(before, unit)} ${unit.name}, the mean of the whole is`;
+      const why = exact ? `the sums over ${whole(all.count)} orders are equal to the microsecond` : "the range cuts orders apart, so they differ a little";
+      const sentence = `${added} ${inUnit(total2, unit)} ${unit.name}: ${why}. Percentiles do not add up.`;
+      setText(this.sum, this.say(all.count > 0 ? sentence : "No order with an alert was measured in this range."));
+    }
+    /** @param {string} text */
+    #unit(text) {
+      const element = h("span.unit", {}, text);
+      if (text) this.units.push(element);
+      return element;
+    }
+    /** @param {string} title @param {string} way @param {string} href @param {string} [stage] @returns {StageRow} */
+    #row(title, way, href, stage2 = "") {
+      const bar2 = h("span.bar");
+      bar2.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
+      const cells = Array.from({ length: 2 + SHOWN.length }, () => h("td.number"));
+      const name = href === "#" ? title : h("a", { href }, title);
+      return {
+        bar: bar2,
+        cells,
+        element: h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, name, h("span.sub", {}, ` ${way}`)),
+          h("td.bars", { "aria-hidden": "true" }, bar2),
+          cells
+        )
+      };
+    }
+    /**
+     * @param {StageRow} row
+     * @param {Hist} hist
+     * @param {{from: number, mean: number, total: number, unit: Unit}} given from, mean, total: us
+     */
+    #fill({ bar: bar2, cells }, hist, { from, mean: mean2, total: total2, unit }) {
+      bar2.style.setProperty("--from", String(total2 > 0 ? from / total2 : 0));
+      bar2.style.setProperty("--part", String(total2 > 0 ? mean2 / total2 : 0));
+      const values = SHOWN.map((percent) => shownPercentile(hist, percent));
+      const texts = [
+        inUnit(hist.count > 0 ? mean2 : null, unit),
+        total2 > 0 ? `${fixed2(100 * mean2 / total2, 1)}%` : NONE,
+        ...values.map((value) => inUnit(value, unit))
+      ];
+      texts.forEach((text, at) => setText(cells[at], text));
+    }
+  };
+
+  // src/intervals.js
+  function middle({ start: start2, end }) {
+    return (start2 + end) / 2;
+  }
+  function inside(intervals, { from, to, whole: whole2 }) {
+    return whole2 ? intervals : intervals.filter((interval) => middle(interval) >= from && middle(interval) < to);
+  }
+  function share2({ start: start2, end }, { from, to }) {
+    if (end <= start2) return start2 >= from && start2 < to ? 1 : 0;
+    return Math.max(0, Math.min(end, to) - Math.max(start2, from)) / (end - start2);
+  }
+  function grownIn(series, range) {
+    return sum(series.flatMap(({ intervals }) => intervals.map((point) => point.value * share2(point, range))));
+  }
+  function sum(values) {
+    return values.reduce((total2, value) => total2 + value, 0);
+  }
 
   // src/partitions.js
   var OTHERS = "others";
@@ -2280,6 +2466,12 @@
     }
     return [...bins.values()];
   }
+  function uncounted(view, most) {
+    if (view.history.find(PROCESSED.name).length > 0) return void 0;
+    if (view.history.live) return "The job has not counted anything yet.";
+    const counted2 = most === void 0 ? "" : `; the run controller saw ${whole(most)} messages at most`;
+    return `The job did not push how many messages it has processed, so this is not known over time${counted2}.`;
+  }
 
   // src/parts/lines.js
   var PERCENT_LINES = [
@@ -2631,122 +2823,6 @@
     return `rgb(${low.map((value, at) => Math.round(value + (high[at] - value) * within)).join(" ")})`;
   }
 
-  // src/causes.js
-  var AROUND_MS2 = 2e3;
-  var SECOND_MS = 1e3;
-  var LANES = {
-    boundary: "boundaries",
-    restart: "restarts",
-    fault: "faults",
-    gc: "GC",
-    broker: "broker",
-    machine: "machine",
-    sender: "sender late",
-    receiver: "receiver",
-    pressure: "pressure"
-  };
-  function whyNone({ live, result }) {
-    if (result?.causes) return "";
-    if (live) return "What the slowest orders met is worked out when the run has ended.";
-    if (result?.causes === null) return "No alert was timed, so there is nothing to explain.";
-    return "The version that judged this run did not look for causes.";
-  }
-  function causeText({ text, share: part, stage_shares: stages }) {
-    const spent = Object.entries(stages).filter(([, of]) => of >= 0.1).sort(([, one], [, other]) => other - one).map(([stage2, of]) => `${titleOf(stage2).toLowerCase()} ${share(of)}`);
-    return `${share(part)} met ${text}${spent.length > 0 ? `; of their time ${spent.join(", ")}` : ""}`;
-  }
-  function unexplainedText({ found, unexplained_share: part }) {
-    return found.length > 0 && part >= 5e-3 ? `${share(part)} met nothing that is known` : "";
-  }
-  function tailText({ tail }) {
-    const least = latency(tail.least_ns / 1e3);
-    const without = tail.else_p99_ns === null ? "" : `; p99 of the others ${latency(tail.else_p99_ns / 1e3)}`;
-    return `The slowest: ${counted(tail.orders, "order")} of ${least} or more${without}.`;
-  }
-  function around({ begin_unix_ms: begin }) {
-    return { from: begin - AROUND_MS2, to: begin + SECOND_MS + AROUND_MS2 };
-  }
-  function aroundMoment(ms) {
-    return around({ begin_unix_ms: Math.floor(ms / SECOND_MS) * SECOND_MS, max_ns: 0, orders: 0, kind: null, text: "" });
-  }
-  function chosenSecond(seconds2, chosen) {
-    if (!chosen) return -1;
-    return seconds2.findIndex((second) => {
-      const { from, to } = around(second);
-      return Math.abs(from - chosen.from) < 1 && Math.abs(to - chosen.to) < 1;
-    });
-  }
-  function nextSecond(seconds2, chosen, direction) {
-    const at = chosenSecond(seconds2, chosen);
-    if (at < 0) return seconds2[0] ?? null;
-    return seconds2[Math.max(0, Math.min(seconds2.length - 1, at + direction))];
-  }
-  function eventsIn(events, { from, to }) {
-    return events.filter(({ begin_unix_ms: at, duration_ms: length }) => at < to && at + length >= from);
-  }
-  function lanesOf(events) {
-    const kinds = [...Object.keys(LANES), ...events.map(({ kind }) => kind)];
-    return [...new Set(kinds)].map((kind) => ({
-      kind,
-      title: LANES[kind] ?? kind.replaceAll("_", " "),
-      events: events.filter((event) => event.kind === kind)
-    })).filter(({ events: of }) => of.length > 0);
-  }
-  function eventAt({ events }, ms, withinMs) {
-    const away = ({ begin_unix_ms: from, duration_ms: length }) => Math.max(from - ms, ms - from - length, 0);
-    const nearest = events.reduce(
-      (found, event) => found === null || away(event) < away(found) ? event : found,
-      /** @type {EventData | null} */
-      null
-    );
-    return nearest && away(nearest) <= withinMs ? nearest : null;
-  }
-  function orderLatencyUs({ intended_unix_us: due, received_unix_us: got }) {
-    return due === null || got === null ? null : got - due;
-  }
-  function ordersIn(orders, { from, to }) {
-    return orders.filter(({ intended_unix_us: due, received_unix_us: got }) => {
-      return due !== null && got !== null && due / 1e3 < to && got / 1e3 >= from;
-    }).sort((one, other) => (orderLatencyUs(other) ?? 0) - (orderLatencyUs(one) ?? 0));
-  }
-  function segmentsOf(order) {
-    const stamps = [
-      order.intended_unix_us,
-      order.sent_unix_us,
-      order.ingested_unix_us,
-      order.emitted_unix_us,
-      order.received_unix_us
-    ];
-    const segments = [];
-    let [first, fromUs] = [-1, 0];
-    stamps.forEach((us, at) => {
-      if (us === null || us === void 0) return;
-      if (first >= 0) {
-        const passed = STAGES.slice(first, at);
-        segments.push({
-          stage: passed.length === 1 ? passed[0].stage : "",
-          title: passed.map(({ title }) => title).join(" + "),
-          fromUs,
-          toUs: Math.max(fromUs, us)
-        });
-      }
-      [first, fromUs] = [at, us];
-    });
-    return segments;
-  }
-  function meanStages(orders) {
-    const sums = /* @__PURE__ */ new Map();
-    for (const { stage: stage2, title, fromUs, toUs } of orders.flatMap(segmentsOf)) {
-      const known = sums.get(title) ?? { title, stage: stage2, us: 0 };
-      sums.set(title, { ...known, us: known.us + (toUs - fromUs) / orders.length });
-    }
-    const total2 = [...sums.values()].reduce((sum2, { us }) => sum2 + us, 0);
-    return [...sums.values()].map((each) => ({ ...each, share: total2 > 0 ? each.us / total2 : 0 }));
-  }
-  function titleOf(stage2) {
-    return STAGES.find((each) => each.stage === stage2)?.title ?? stage2.replaceAll("_", " ");
-  }
-
   // src/charts/lanes.js
   var LANE_PX = 26;
   var AXIS_PX = 32;
@@ -2903,45 +2979,6 @@
   }
   function rowOf2({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
     return [elapsed((from - begin) / 1e3, 1), `${fixed2(length, 1)} ms`, text];
-  }
-
-  // src/charts/orders.js
-  var STAGE_COLOURS = {
-    send_lag: "--stage-1",
-    ingest: "--stage-2",
-    compute: "--stage-3",
-    delivery: "--stage-4"
-  };
-  function orderRows(orders, beginMs) {
-    const longest = Math.max(1, ...orders.map((order) => orderLatencyUs(order) ?? 0));
-    return orders.map((order) => {
-      const segments = segmentsOf(order);
-      const due = order.intended_unix_us ?? 0;
-      return h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, String(order.order_id), h("span.sub", {}, ` ${order.symbol ?? ""}`)),
-        h("td.number", {}, elapsed((due / 1e3 - beginMs) / 1e3, 3)),
-        h("td.number", {}, latency(orderLatencyUs(order))),
-        h(
-          "td.bars",
-          { "aria-hidden": "true" },
-          segments.map((segment) => bar(segment, due, longest))
-        ),
-        ...STAGES.map(({ stage: stage2 }) => h("td.number", {}, stageTime(segments, stage2)))
-      );
-    });
-  }
-  function bar({ stage: stage2, title, fromUs, toUs }, dueUs, longestUs) {
-    const element = h("span.bar", { title: `${title}: ${latency(toUs - fromUs)}` });
-    element.style.setProperty("--from", String((fromUs - dueUs) / longestUs));
-    element.style.setProperty("--part", String((toUs - fromUs) / longestUs));
-    element.style.setProperty("--colour", `var(${STAGE_COLOURS[stage2] ?? "--mark"})`);
-    return element;
-  }
-  function stageTime(segments, stage2) {
-    const found = segments.find((segment) => segment.stage === stage2);
-    return latency(found ? found.toUs - found.fromUs : null);
   }
 
   // src/trace.js
@@ -3103,6 +3140,10 @@
       if (this.element.contains(document.activeElement)) this.#buttons[this.#seconds.indexOf(next)].focus();
       this.choose(next);
     }
+    /** Go to the chosen second, beside which stands what it met; to the worst one if none is chosen. */
+    focus() {
+      this.#buttons[Math.max(0, chosenSecond(this.#seconds, this.#chosen))]?.focus();
+    }
     /** @param {SecondData[]} seconds @param {number} beginMs */
     #fill(seconds2, beginMs) {
       this.#buttons = seconds2.map(
@@ -3168,6 +3209,7 @@
       });
       this.rows = h("tbody");
       this.caption = h("caption");
+      this.table = h("div.table", { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") });
       this.orders = this.#orders();
       this.median = stageTable(this.say("Where p50 goes: the median of each stage"));
       this.slowest = stageTable(this.say("Where p99 goes: the mean of the slowest orders"));
@@ -3202,6 +3244,15 @@
         return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
       });
     }
+    /** From a worst second to the next, to its orders, and back to what it met. @returns {Record<string, () => void>} */
+    get keys() {
+      return {
+        n: () => this.worst.move(1),
+        p: () => this.worst.move(-1),
+        s: () => this.table.focus(),
+        w: () => this.worst.focus()
+      };
+    }
     release() {
       this.heat.release();
       this.lanes.release();
@@ -3211,34 +3262,28 @@
       const columns = ["due at", "whole", ...STAGES.map(({ title }) => title)];
       const [due, all, ...stages] = columns.map((title) => h("th.number", { scope: "col" }, title));
       stages.forEach((cell, at) => cell.prepend(patch(STAGES[at].stage)));
-      return h(
-        "section.orders",
-        {},
-        h("div.tools", {}, save2),
+      this.table.append(
         h(
-          "div.table",
-          { tabindex: 0, role: "region", "aria-label": this.say("Slowest orders") },
+          "table.waterfall",
+          {},
+          this.caption,
           h(
-            "table.waterfall",
+            "thead",
             {},
-            this.caption,
             h(
-              "thead",
+              "tr",
               {},
-              h(
-                "tr",
-                {},
-                h("th", { scope: "col" }, this.say("order")),
-                due,
-                all,
-                h("th.bars", { scope: "col", "aria-hidden": "true" }),
-                stages
-              )
-            ),
-            this.rows
-          )
+              h("th", { scope: "col" }, this.say("order")),
+              due,
+              all,
+              h("th.bars", { scope: "col", "aria-hidden": "true" }),
+              stages
+            )
+          ),
+          this.rows
         )
       );
+      return h("section.orders", {}, h("div.tools", {}, save2), this.table);
     }
     /** @param {OrderData[]} orders @param {number} beginMs */
     #showOrders(orders, beginMs) {
@@ -3462,7 +3507,7 @@
         this.#chosen ? null : betweenFigure(result, latencies, clustersMin),
         { value: rate(result.achieved_rate_per_s), unit: "/s", sub: `offered ${rate(result.offered_rate_per_s)}` },
         { value: result.cpu_us_per_message?.toFixed(2) ?? "–", unit: "µs", sub: "a message" },
-        { value: whole(result.backlog.messages_max), unit: "messages", sub: "" }
+        { value: whole(result.backlog.messages_max), unit: "messages", sub: "as the controller saw" }
       ]);
       const hists = TRIPLE.map(({ of }) => judged.hist(of));
       this.curve.update(
@@ -3495,7 +3540,8 @@
         view,
         lagBins(view, points).map(({ from, to, value }) => ({ from, to, values: [value] })),
         { label: "at the end", values: [points.at(-1)?.value ?? null] },
-        `${whole(most)} messages at most were sent and not yet processed; ${countedHow(view.history)}`
+        `${whole(most)} messages at most were sent and not yet processed; ${countedHow(view.history)}`,
+        uncounted(view, this.facts.result.backlog.messages_max)
       );
     }
     /** @param {View} view */
@@ -3601,6 +3647,7 @@
       document.body.append(charts.element);
       charts.draw();
       onTheme(() => charts.draw());
+      startKeys(document, charts.slow.keys);
     } else {
       document.body.append(h("p.notice", {}, "Nothing was measured: the run ended before anything was pushed."));
     }

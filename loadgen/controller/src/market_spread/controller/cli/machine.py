@@ -50,12 +50,8 @@ def plan(
 
 
 @click.command(epilog="Example: market-spread selftest --rate 20000")
-@click.option(
-    "--rate", type=click.IntRange(1, 5_000_000), required=True, help="Rate to trust, messages/s, 1 to 5,000,000."
-)
-@click.option(
-    "--duration", type=Number(0.001, 604_800), default=20.0, help="Seconds of load at each rate, 0.001 to 604,800."
-)
+@click.option("--rate", type=click.IntRange(1, 5_000_000), required=True, help="Messages a second, 1 to 5,000,000.")
+@click.option("--duration", type=Number(0.001, 604_800), default=20.0, help="Seconds at each rate, 0.001 to 604,800.")
 @runs_folder_option("Folder of the runs that will show the result.")
 @click.option(
     "--anchor", is_flag=True, help="Instead make one run of a system that answers at once, for `history --anchor null`."

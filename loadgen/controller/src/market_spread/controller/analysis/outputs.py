@@ -80,8 +80,7 @@ def judge_counts(
                     duplicated += count - 1
                     faults["duplicated"].append(f"message {number} has {count} outputs{where} instead of one")
     found = _judgement(sent, faults, received=received, expected=sent * len(names))
-    missed = tuple(round(us) for us in missing_us)
-    return replace(found, duplicated=duplicated, replayed=replayed, missing_us=missed)
+    return replace(found, duplicated=duplicated, replayed=replayed, missing_us=tuple(map(round, missing_us)))
 
 
 def judge_checked(

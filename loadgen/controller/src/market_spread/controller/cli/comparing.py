@@ -185,10 +185,7 @@ def _arms(words: tuple[str, ...], checkouts: tuple[Path, ...]) -> tuple[list[Pat
 @options.runs_folder_argument()
 @click.option("--workload", help="Only runs of this workload, by name.")
 @click.option(
-    "--anchor",
-    metavar="WORKLOAD",
-    help="Show each figure as a ratio to that of this workload's runs at the time, so that changes of the "
-    "machine cancel out.",
+    "--anchor", metavar="WORKLOAD", help="Show figures as ratios to those of this workload: the machine cancels out."
 )
 @_figure_options
 @_page_options
@@ -236,15 +233,11 @@ def history(
 @click.option("--precision", default="5%", help="Stop when the bracket is this narrow.")
 @click.option("--repeats", type=click.IntRange(1, 99), default=4, help="Extra runs at each end of the bracket.")
 @click.option(
-    "--drift",
-    default="12%",
-    help="How much the machine's speed varies from hour to hour, as a standard deviation; 0 if it is dedicated.",
+    "--drift", default="12%", help="Standard deviation of the machine's speed from hour to hour; 0 if it is dedicated."
 )
 @click.option("--curve/--no-curve", default=True, help="Also try 50%, 80% and 95% of the limit.")
 @click.option("--runs-max", type=click.IntRange(1), default=40, help="Give up after this many runs.")
-@options.runs_folder_option(
-    "Folder for the runs, by default runs/sweep-WORKLOAD. Runs that it already has count.", None
-)
+@options.runs_folder_option("Folder for the runs, by default runs/sweep-WORKLOAD. Runs that it has count.", None)
 @_page_options
 def sweep(
     workload: Path, run_options: tuple[str, ...], slo: tuple[str, ...], start: int | None, low: int, high: int,

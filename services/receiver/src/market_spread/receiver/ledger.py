@@ -105,12 +105,8 @@ class Ledger:
         data = path.read_bytes()
         complete = data[: data.rfind(b"\n") + 1]
         os.ftruncate(self._files[INVALID], len(complete))
-        try:
+        with usage_errors(f"the ledger {path} has a damaged line", "repeat the run", (ValueError,)):
             return value_of(list[InvalidLine], list(map(json_object, complete.splitlines())))
-        except ValueError as error:
-            raise UsageError(
-                f"the ledger {path} has a damaged line ({str(error).splitlines()[0]}); repeat the run"
-            ) from error
 
 
 def ledger_path(folder: Path, run_id: str, name: str) -> Path:
@@ -120,11 +116,8 @@ def ledger_path(folder: Path, run_id: str, name: str) -> Path:
 
 def read_ledger(path: Path, *, piece_bytes: int) -> Iterator[bytes]:
     """The bytes of a ledger as written so far, in pieces. UsageError if there is none."""
-    try:
-        with path.open("rb") as file:
-            left = os.fstat(file.fileno()).st_size
-            while left > 0 and (piece := file.read(min(piece_bytes, left))):
-                left -= len(piece)
-                yield piece
-    except OSError as error:
-        raise UsageError(f"there is no ledger {path} ({error.strerror}); check the run's id") from error
+    with usage_errors(f"there is no ledger {path}", "check the run's id"), path.open("rb") as file:
+        left = os.fstat(file.fileno()).st_size
+        while left > 0 and (piece := file.read(min(piece_bytes, left))):
+            left -= len(piece)
+            yield piece

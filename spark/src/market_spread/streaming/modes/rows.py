@@ -15,17 +15,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
+from market_spread.streaming import record_codec
 from market_spread.streaming.messages import Csv, Json, Names, Text, nullable_fields
 from market_spread.streaming.operators.stateful import AsOfJoin, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
-from market_spread.streaming.record_codec import (
-    count_messages,
-    frames_to_messages,
-    record_columns,
-    records_to_frames,
-    wall_clock_us,
-)
 
 INVALID = "invalid"  # every pipeline's topic of malformed messages
 _RESULTS = "_results"  # of the functions of a step, while it is done
@@ -39,10 +33,10 @@ METADATA_TYPES: Mapping[str, str] = {
 
 def source_rows(source: Source, records: DataFrame, *, is_counted: bool = True) -> DataFrame:
     """The messages of a source, from Kafka records with their headers; counted in the query's progress, or not."""
-    of_record = record_columns(key=source.key, timestamp=source.timestamp, headers=source.headers)
-    frames = records_to_frames(records, source.messages, of_record)
-    frames = count_messages(frames, source.name) if is_counted else frames
-    messages = frames_to_messages(frames, source.messages, source.record_fields)
+    of_record = record_codec.record_columns(key=source.key, timestamp=source.timestamp, headers=source.headers)
+    frames = record_codec.records_to_frames(records, source.messages, of_record)
+    frames = record_codec.count_messages(frames, source.name) if is_counted else frames
+    messages = record_codec.frames_to_messages(frames, source.messages, source.record_fields)
     return messages.select(*source.fields, *METADATA_TYPES)
 
 
@@ -180,7 +174,7 @@ def output_records(rows: DataFrame, pipeline: Pipeline, topics: Mapping[str, str
     """
     sinks = pipeline.sinks
     writable = reduce(lambda so_far, sink: _with_values_of(sink, so_far, pipeline.stream.present), sinks, rows)
-    stamped = writable.withColumn("emitted_us", wall_clock_us())
+    stamped = writable.withColumn("emitted_us", record_codec.wall_clock_us())
     bad = {"topic": F.lit(topics[INVALID]), "key": F.lit(None).cast("binary"), "value": invalid_value()}
     records = [_record(sink, topics, pipeline.stream.fields) for sink in sinks]
     # Beside what is chosen, not in it: within each choice they would be made, and compiled, once more.

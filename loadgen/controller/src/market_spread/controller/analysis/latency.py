@@ -98,9 +98,7 @@ def latencies_of(
     """Latencies of the orders due from `from_us` on, each by its first alert; growth and level without `faults_us`."""
     measured = judged_alerts(alerts, from_us=from_us)
     boundaries = find_boundaries(measured.emitted_us, batches, batch_s=batch_s)
-    met = np.zeros(len(measured), np.bool_)
-    for boundary in boundaries:
-        met |= (measured.intended_us < boundary.caught_up_us) & (measured.received_us > boundary.begin_us)
+    met = meets(measured, [(boundary.begin_us, boundary.caught_up_us) for boundary in boundaries])
     level, disturbed = Steadiness(unknown="there are no samples"), meets(measured, faults_us)
     calm = measured[~disturbed]
     if len(calm):

@@ -124,7 +124,7 @@ def search_json(found: RateLimit, points: Points, objectives: Objectives) -> str
             {
                 "rate": rate,
                 "outcome": _verdict(runs).value,
-                "latency_ms": {name: _median_ms(runs, name) for name in PERCENTILES},
+                "latency_ms": {name: _median(runs, f"latency_ns.{name}", 1e6) for name in PERCENTILES},
             }
             for rate, runs in points.items()
         ],
@@ -187,15 +187,11 @@ def _verdict(runs: JudgedRuns) -> RateOutcome:
 
 def _row(rate: int, runs: JudgedRuns) -> tuple[str, ...]:
     achieved = _median(runs, "achieved_rate_per_s")
-    values = [*(_median_ms(runs, name) for name in PERCENTILES), _median(runs, "cpu_us_per_message")]
+    values = [_median(runs, f"latency_ns.{name}", 1e6) for name in PERCENTILES] + [_median(runs, "cpu_us_per_message")]
     return (
         _verdict(runs).value, _counts(runs), f"{rate:,}", "-" if achieved is None else f"{achieved:,.0f}",
         *("-" if value is None else short_number(value) for value in values),
     )  # fmt: skip
-
-
-def _median_ms(runs: JudgedRuns, percentile: str) -> float | None:
-    return _median(runs, f"latency_ns.{percentile}", 1e6)
 
 
 def _median(runs: JudgedRuns, path: str, divisor: float = 1.0) -> float | None:

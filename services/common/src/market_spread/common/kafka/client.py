@@ -30,6 +30,8 @@ _SILENT_S_MAX = 30
 DELIVERY_TIMEOUT_S = 120.0
 _POLL_RECORDS_MAX = 20_000
 _LOG_APPEND_TIME = 1
+# What is raised for a group that has never committed.
+_NOTHING_COMMITTED = (kafka_errors.CoordinatorNotAvailableError, kafka_errors.GroupIdNotFoundError, KeyError)
 _FOR_RECORDS: Mapping[str, Any] = {"allow_auto_create_topics": False, "metrics_enabled": False}
 
 Partition = tuple[str, int]
@@ -287,11 +289,7 @@ class GroupOffsets:
                     break
                 except (kafka_errors.CoordinatorLoadInProgressError, kafka_errors.NotCoordinatorError) as error:
                     loading = error
-                except (
-                    kafka_errors.CoordinatorNotAvailableError,
-                    kafka_errors.GroupIdNotFoundError,
-                    KeyError,
-                ):  # nothing was ever committed
+                except _NOTHING_COMMITTED:
                     return {}
             else:
                 raise loading

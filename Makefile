@@ -11,7 +11,7 @@ RUNNING := .venv/running
 LEFT_OUT ?= promtool or statistical
 PYPROJECTS := $(addsuffix /pyproject.toml,$(OURS)) .ci/setup
 
-.PHONY: help setup run test test-full check check-python check-ui format ui proto generated lock images archives cluster-up cluster-down test-cluster test-cluster-full wheels charts advisories sbom release publish mutants simulate fuzz docs vendor bench bench-features bench-metrics bench-peers clean
+.PHONY: help setup run test test-full check check-python check-ui format ui proto generated boards lock images archives cluster-up cluster-down test-cluster test-cluster-full wheels charts advisories sbom release publish mutants simulate fuzz docs vendor bench bench-features bench-metrics bench-peers clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -41,6 +41,9 @@ generated: $(READY)  ## Write the dashboards, the pages metrics, workloads and e
 	@$(BIN)/python charts/monitoring/generator
 	@$(BIN)/python -m tests.references
 	@$(BIN)/python -m tests.charts.readme
+
+boards: $(READY)  ## Draw the dashboards with Grafana's packages, and write the pictures of docs/boards.md
+	@$(BIN)/python -m tests.browser.boards
 
 lock: $(READY)  ## Write the lock files from requirements/dev.in and what the images' Dockerfiles copy
 	@.ci/lock

@@ -1,27 +1,19 @@
 """A real Prometheus that reads a real run: every query and every rule has data, and counts are exact."""
 
 import re
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
-import yaml
 
 from market_spread.common.hdr.histogram import latency_summary_ns, lowest_values
 from market_spread.common.telemetry.exposition import EDGES_US, quantile_name
 from market_spread.common.telemetry.metrics import END_TO_END
-from market_spread.controller.deploy.local.broker import free_port
 from tests.support.aggregators import histogram_of
-from tests.support.waiting import eventually
+from tests.support.monitored_run import LIMITS, SAMPLES, TARGETS, Watched, monitored_run
 from tests.unit.monitoring.monitoring_fixtures import (
     DASHBOARDS,
     Shown,
@@ -29,159 +21,29 @@ from tests.unit.monitoring.monitoring_fixtures import (
     dashboard,
     marks,
     metrics_in,
-    program,
     queries,
     rules,
 )
 
-COMMAND = str(Path(sys.executable).with_name("market-spread"))
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
-START_S, RUN_S = 120.0, 180.0
-# Alerts by which rates have a window full of samples, and Spark's query has progress to show.
-SAMPLES = 2_500
-TARGETS = {
-    *("market-spread-aggregator", "market-spread-kafka", "market-spread-spark", "market-spread-spark-executors"),
-    "node",
-}
 # Of a board's annotations, those that a run without a fault has.
 OF_ANY_RUN = {"Phases", "Batch boundaries"}
 # Nothing that a run without a fault could have.
 NEVER = {"market_spread_receiver_invalid_total"}
-# The workload sets limits of its own, wide ones: what is compared with them has data, and nothing is above.
-LIMITS = "slo: {p50_ms: 50000, p99_ms: 60000, max_ms: 70000, rate_share: 0.1, loss: 1000}\n"
 JUDGING = "MarketSpreadLatencyAboveLimit|MarketSpreadFramesLate|MarketSpreadLagGrows|MarketSpreadClockNotSynchronised"
 LE = {repr((edge_us - 1) / 1e6): edge_us for edge_us in EDGES_US}
 
 pytestmark = pytest.mark.timeout(600)
 
 
-@dataclass(frozen=True)
-class Watched:
-    """A run that Prometheus has read. at: Unix seconds when it was in full swing."""
-
-    folder: Path
-    prometheus: str
-    aggregator: str
-    said: Path
-    at: float
-
-    def query(self, expr: str, *, at: float | None = None) -> list[dict[str, Any]]:
-        """The series that the expression gives, at `at` or now."""
-        parameters = {"query": expr} if at is None else {"query": expr, "time": str(at)}
-        answer = httpx.get(f"{self.prometheus}/api/v1/query", params=parameters, timeout=30)
-        found: dict[str, Any] = answer.json()
-        assert found["status"] == "success", f"{expr}: {found.get('error')}"
-        if found["data"]["resultType"] == "scalar":
-            return [{"value": found["data"]["result"]}]
-        series: list[dict[str, Any]] = found["data"]["result"]
-        return series
-
-    def scraped_at(self) -> float:
-        """When the aggregator was last scraped, as Unix seconds."""
-        (found,) = self.query('timestamp(up{job="market-spread-aggregator"})')
-        return float(found["value"][1])
-
-    def substituted(self, expr: str) -> str:
-        """A dashboard's query as Grafana would send it."""
-        values = {"run": self.folder.name, "instance": ".+", "topic": ".+"}
-        values |= {"__rate_interval": "20s", "__interval": "5s"}
-        sent = re.sub(r"\$(\w+)", lambda found: values[found[1]], expr)
-        # A run here is shorter than a minute, and may lie between two of those at which a week is looked at.
-        return sent.replace("[7d:1m]", "[7d:5s]")
-
-
-def wait(
-    what: str, condition: Callable[[], bool], within_s: float, alive: "subprocess.Popen[bytes]", log: Path
-) -> None:
-    def said() -> str:
-        return log.read_text()[-2000:]
-
-    def check() -> None:
-        assert alive.poll() is None, f"{alive.args!r} has ended: {said()}"
-
-    eventually(what, condition, within_s=within_s, check=check, detail=said)
-
-
-@contextmanager
-def started(log: Path, *command: object) -> Iterator["subprocess.Popen[bytes]"]:
-    """A process until the end of the body; all that it says goes to the log."""
-    with log.open("wb") as output:
-        process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=subprocess.STDOUT)
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(10)
-
-
-def configuration_for_tests(shipped: Path, folder: Path, node_exporter: str) -> Path:
-    """What the run has written, with a scrape every 3 s and the host beside it."""
-    configuration = yaml.safe_load(shipped.read_text())
-    # Time enough for a broker's agent that is asked first while other JVMs compile.
-    configuration["global"] = dict.fromkeys(configuration["global"], "3s")
-    configuration["scrape_configs"].append({"job_name": "node", "static_configs": [{"targets": [node_exporter]}]})
-    path = folder / "prometheus-of-the-test.yml"
-    path.write_text(yaml.safe_dump(configuration))
-    return path
-
-
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    prometheus = program("prometheus", "prometheus")
-    node_exporter = program("prometheus-node-exporter", "prometheus-node-exporter")
-    folder, runs = tmp_path_factory.mktemp("prometheus"), tmp_path_factory.mktemp("runs")
-    said, log, node_log = folder / "run.log", folder / "prometheus.log", folder / "node_exporter.log"
-    node_address, address = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    folder = tmp_path_factory.mktemp("prometheus")
     workload = folder / "limited.yaml"
     workload.write_text(SMALL.read_text() + LIMITS)
-    run_command = (COMMAND, "run", workload, "--monitored", "--keep", "--duration", 40, "--runs-folder", runs)
-    with (
-        started(node_log, node_exporter, f"--web.listen-address={node_address}"),
-        started(said, *run_command) as run,
-    ):
-        wait("the configuration is written", lambda: any(runs.glob("*/prometheus.yml")), START_S, run, said)
-        (shipped,) = runs.glob("*/prometheus.yml")
-        told = yaml.safe_load(shipped.read_text())["scrape_configs"]
-        (aggregator,) = (
-            config["static_configs"][0]["targets"][0]
-            for config in told
-            if config["job_name"] == "market-spread-aggregator"
-        )
-        command = (
-            prometheus,
-            f"--config.file={configuration_for_tests(shipped, folder, node_address)}",
-            f"--storage.tsdb.path={folder / 'data'}",
-            f"--web.listen-address={address}",
-            "--log.level=warn",
-        )
-        with started(log, *command) as server:
-            base = f"http://{address}"
-            wait("Prometheus is ready", lambda: answers(f"{base}/-/ready"), 60, server, log)
-            early = Watched(shipped.parent, base, f"http://{aggregator}", said, at=0.0)
-            wait("alerts are measured", lambda: measured(early) > SAMPLES, RUN_S, run, said)
-            wait("everything is scraped", lambda: scraped(early) == TARGETS, RUN_S, run, said)
-            yield Watched(shipped.parent, base, f"http://{aggregator}", said, at=time.time())
-
-
-def answers(address: str) -> bool:
-    try:
-        return httpx.get(address, timeout=5).status_code == 200
-    except httpx.HTTPError:
-        return False
-
-
-def measured(watched: Watched) -> float:
-    found = watched.query('sum(market_spread_receiver_end_to_end_seconds_count{phase="measured"})')
-    return float(found[0]["value"][1]) if found else 0.0
-
-
-def scraped(watched: Watched) -> set[str]:
-    """The targets of which a rate over the last 30 s has values enough."""
-    return {series["metric"]["job"] for series in watched.query("sum_over_time(up[30s]) >= 3")}
+    # Time enough between scrapes for a broker's agent that is asked first while other JVMs compile.
+    with monitored_run(workload, folder, "--duration", 40, interval_s=3) as watched:
+        yield watched
 
 
 def test_the_run_says_how_to_watch_it(watched: Watched) -> None:
@@ -248,7 +110,7 @@ def test_what_the_workload_allows_is_no_alert(watched: Watched) -> None:
 
 def test_counts_in_prometheus_are_those_of_the_aggregator_to_the_last(watched: Watched) -> None:
     """After the run, when nothing changes any more: at every `le` of every histogram that was pushed."""
-    wait_for_the_end(watched)
+    watched.wait_for_the_end()
 
     pushed = counted_by_the_aggregator(watched)
     buckets = watched.query('{__name__=~"market_spread_.+_bucket"}')
@@ -260,7 +122,7 @@ def test_counts_in_prometheus_are_those_of_the_aggregator_to_the_last(watched: W
 
 
 def test_exact_quantiles_in_prometheus_are_those_of_the_aggregator(watched: Watched) -> None:
-    wait_for_the_end(watched)
+    watched.wait_for_the_end()
 
     gauges = watched.query(f'{quantile_name(END_TO_END)}{{run_id="{watched.folder.name}", phase="measured"}}')
 
@@ -274,14 +136,6 @@ def test_exact_quantiles_in_prometheus_are_those_of_the_aggregator(watched: Watc
     scraped_ns = {shown_as(gauge["metric"]["q"]): round(float(gauge["value"][1]) * 1e9) for gauge in gauges}
     assert scraped_ns == exact_ns
     assert exact_ns.keys() >= {"p50", "p95", "p99", "max"}
-
-
-def wait_for_the_end(watched: Watched) -> None:
-    judged = (watched.folder / "result.json").exists
-    eventually("the run is judged", judged, within_s=RUN_S, detail=lambda: watched.said.read_text()[-2000:])
-    ended_at = time.time()
-    # What was pushed last is scraped.
-    eventually("everything is scraped once more", lambda: watched.scraped_at() > ended_at + 1)
 
 
 def shown_as(quantile: str) -> str:

@@ -15,6 +15,8 @@ import yaml
 
 _FORMS = yaml.safe_load(Path(__file__).with_name("grafana.yaml").read_text("utf-8"))
 _COLUMNS = 24
+# From so many columns on there is room for a legend beside the lines; below them it shows three of its lines.
+_WIDE = 12
 _KEYS = {"description", "unit", "width", "bad", "query", "queries"}
 # Rows at the top that are open; the others are folded, so that a board opens with one screen.
 _OPEN_ROWS = 2
@@ -63,16 +65,12 @@ def _panels(rows: Mapping[str, Any]) -> Iterator[Any]:
                 x, y, line_height = 0, y + line_height, 0
             if unknown := said.keys() - {look} - _KEYS:
                 raise ValueError(f"the panel {said[look]!r} says {', '.join(sorted(unknown))}; leave it out")
-            placed.append(_panel(look, panel, _place(x, y, width, height)))
+            placed.append(_panel(look, panel, {"x": x, "y": y, "w": width, "h": height}))
             x, line_height = x + width, max(line_height, height)
         inside, beside = (placed, []) if folded else ([], placed)
-        place = _place(0, top, _COLUMNS, 1)
+        place = {"x": 0, "y": top, "w": _COLUMNS, "h": 1}
         yield from (_filled(_FORMS["row"], title=title, place=place, folded=folded, panels=inside), *beside)
         top = top + 1 if folded else y + line_height
-
-
-def _place(x: int, y: int, width: int, height: int) -> Mapping[str, int]:
-    return {"x": x, "y": y, "w": width, "h": height}
 
 
 def _panel(look: str, said: Mapping[str, Any], place: Mapping[str, int]) -> Any:
@@ -85,6 +83,7 @@ def _panel(look: str, said: Mapping[str, Any], place: Mapping[str, int]) -> Any:
         description=said["description"],
         unit=said["unit"],
         place=place,
+        legend="right" if said["width"] >= _WIDE else "bottom",
         targets=[
             _filled(form, expr=through.replace("$said", expr), legend=legend, ref_id=chr(ord("A") + number))
             for number, (legend, expr) in enumerate(queries.items())

@@ -110,7 +110,10 @@ def test_wrong_inputs_are_told(arguments: list[str], said: str) -> None:
         (["pipeline", "word_count", "--input", "words=x"], "word_count has no source 'words'; it has lines"),
         (["pipeline", "word_count"], "word_count has no input; give its sources files: --input lines=FILE"),
         (["pipeline", "market_spread"], "give its sources files: --input nbbo=FILE --input orders=FILE"),
-        (["pipeline", "word_count", "--input", "lines=/no/such.txt"], "No such file or directory: /no/such.txt"),
+        (
+            ["pipeline", "word_count", "--input", "lines=/no/such.txt"],
+            "cannot be read: No such file or directory; name a file",
+        ),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(words: list[str], said: str) -> None:

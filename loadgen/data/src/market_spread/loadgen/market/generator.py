@@ -174,8 +174,8 @@ class Market:
 def _cheap_prices(half_spread: Int64s, margin: Int64s, words: Int64s) -> tuple[Int64s, Int64s]:
     """Bids and spreads, of about twice half_spread and below 5 cents, with exactly these margins up to 1.
 
-    Larger ones grow with the spread, to nearly all of the price. With the spread d, margin = 40 * d - (2 * bid + d), so
-    d is odd where the margin is.
+    Larger ones grow with the spread, which becomes up to 59% of the mid. With the spread d, margin = 40 * d - (2 * bid
+    + d), so d is odd where the margin is.
     """
     is_crossed = margin == _CROSSED
     margin = np.where(is_crossed, 0, np.where(margin > 1, margin * half_spread // _HALF_SPREAD_MIN, margin))

@@ -290,8 +290,8 @@ class _KnownAlerts:
     @staticmethod
     def of(alerts: Alerts, orders: Orders, book: ClosedBook) -> "_KnownAlerts":
         theirs = orders[np.searchsorted(orders.order_id, alerts.order_id)]
-        # None is received before its order was sent: so much at least the receiver's clock is behind. It is so for all,
-        # and a few of many that are earlier by far than any other tell nothing of it.
+        # None is received before its order was sent: so much at least the receiver's clock is behind. It is so for all
+        # alerts alike, so a few of many that are earlier than all others by far say nothing of it.
         early_us = theirs.intended_us - alerts.received_us
         if len(early_us) >= _MANY:
             early_us = early_us[early_us <= np.partition(early_us, -STALE_FEW - 1)[-STALE_FEW - 1] + _FAR_US]

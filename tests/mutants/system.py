@@ -37,11 +37,13 @@ class Restart:
     """The job is killed, and comes back so much later from its newest checkpoint.
 
     share: of the time in which it came, what is read again and what has piled up takes; drawn for each topic if None.
+    quotes_share: the same of the quotes, if it is another.
     """
 
     killed_us: int
     down_us: int
     share: float | None = None
+    quotes_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +151,10 @@ class System:
 
         killed_us = self.restart.killed_us
         back_us, committed_us = killed_us + self.restart.down_us, self._committed_us(killed_us)
+        shares = (self.restart.quotes_share or self.restart.share, self.restart.share)
         again = [
-            _still(came_us, committed_us, back_us - committed_us, self.restart.share or drawn.uniform(0.02, 0.3))
-            for came_us in (quotes_us, orders_us)
+            _still(came_us, committed_us, back_us - committed_us, share or drawn.uniform(0.02, 0.3))
+            for came_us, share in zip((quotes_us, orders_us), shares, strict=True)
         ]
         before = self._life(drawn, quotes, quotes_us, orders, sent_us, orders_us)
         after = self._life(drawn, quotes, again[0], orders, sent_us, again[1], back_us)

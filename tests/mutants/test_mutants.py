@@ -16,6 +16,7 @@ from market_spread.controller.analysis.result import latency_rows
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.views.output import verdict_of
 from market_spread.loadgen.columns import Alerts
+from market_spread.loadgen.oracle.decisions import DecisionJudge
 from market_spread.receiver.receiving import Receiving
 from market_spread.receiver.tally import RunPhase
 from tests.mutants.__main__ import written
@@ -24,7 +25,7 @@ from tests.mutants.on_the_way import WAYS, WrongWay, encoded, some
 from tests.mutants.parts import WRONG_PARTS, WrongPart, received, recorded
 from tests.mutants.real import SESSIONS
 from tests.mutants.rig import WRONG_RIGS, Conditions, WrongRig, measured
-from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, Right, odd_systems, of_life, right_systems
+from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, Right, odd_systems, of_life, right_systems, with_orders
 from tests.mutants.system import MICRO_BATCH, Restart, System
 from tests.mutants.verdicts import result
 from tests.mutants.wrong import DECISIONS, MUTANTS, SLOW, STAMPS, Mutant
@@ -162,6 +163,25 @@ def test_alerts_of_a_job_that_was_away_for_long_are_right(seed: int) -> None:
             judgement = judge(given.quotes, given.orders, system.run(given), replayed=system.replayed)
 
             assert judgement.ok, (mode, standstill_us, judgement)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_read_again_from_before_the_first_judged_order_is_right_and_what_stays_old_is_not(seed: int) -> None:
+    """Orders catch up at once and quotes do not; no alert tells how old the state was that the job began again with."""
+    restart = Restart(BEGIN_US + 9_000_000, down_us=2_500_000, share=0.05, quotes_share=0.3 + 0.1 * seed)
+    right = System(seed=seed, batch_us=10_000_000, seconds=50, restart=restart)
+    given = with_orders(generated(seed % 3, seconds=50), lambda orders: orders.intended_us >= BEGIN_US + 6_000_000)
+
+    def judged(system: System) -> tuple[bool, bool]:
+        of_decisions = DecisionJudge(system.decide(given)[1], replayed=system.replayed)
+        of_decisions.add_quotes(given.quotes)
+        of_decisions.add_orders(given.orders)
+        of_alerts = judge(given.quotes, given.orders, system.run(given), replayed=system.replayed)
+        return of_alerts.ok, of_decisions.judgement().ok
+
+    assert judged(right) == (True, True)
+    frozen = replace(right, heard=lambda quotes, us: (quotes, us + (us >= BEGIN_US + 35_000_000) * 30_000_000))
+    assert judged(frozen) == (False, False)
 
 
 def test_right_systems_whose_partitions_stand_still_alone_name_quotes_that_are_excused() -> None:

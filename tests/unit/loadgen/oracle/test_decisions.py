@@ -14,6 +14,7 @@ from market_spread.common.wire.codec import Int64s, encode
 from market_spread.common.wire.layout import DECISION
 from market_spread.loadgen.columns import Decisions, Orders, Quotes
 from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
+from market_spread.loadgen.oracle.oracle import WHOLE_RUN
 from market_spread.loadgen.oracle.quote_book import rejects
 
 SYMBOLS = np.array([b"AAPL  ", b"GOOG  ", b"TGT   "])
@@ -143,7 +144,7 @@ def test_decision_that_is_written_twice_is_a_duplicate(allowed: bool) -> None:
             [given.decisions[: place[0] + 1], given.decisions[place], given.decisions[place[0] + 1 :]]
         )
 
-    judgement = judged(given, twice, duplicates_allowed=allowed)
+    judgement = judged(given, twice, replayed=WHOLE_RUN if allowed else ())
 
     assert counts(judgement) == {"duplicated": 1}
     assert judgement.ok is allowed
@@ -180,7 +181,7 @@ def test_decisions_on_a_quote_that_was_replaced_long_before_are_stale() -> None:
     given = market()
     decisions, stale = on_older_quotes(given, steps=150, every=50)
 
-    judgement = judged(given, decisions, duplicates_allowed=True)
+    judgement = judged(given, decisions, replayed=WHOLE_RUN)
 
     assert counts(judgement) == {"stale": len(stale)}
     assert "was replaced too early for the order to meet it" in judgement.sentences["stale"][0]
@@ -234,7 +235,7 @@ def test_job_that_forgets_its_state_is_stale() -> None:
     given = market()
     forgotten = changed(given.decisions, 1_000, bid=0, offer=0, quote_sequence=0, verdict=ord("R"))
 
-    judgement = judged(given, forgotten, duplicates_allowed=True)
+    judgement = judged(given, forgotten, replayed=WHOLE_RUN)
 
     assert counts(judgement) == {"stale": 1}
     assert "it names no quote, but there was one before the order" in judgement.sentences["stale"][0]
@@ -289,9 +290,7 @@ def test_quote_that_was_not_yet_sent_is_wrong() -> None:
     named = given.decisions.quote_sequence - given.quotes.sequence[0]
     named[place] = later
 
-    judgement = judged(
-        given, decided(given.quotes, orders, named, given.decisions.received_us), duplicates_allowed=True
-    )
+    judgement = judged(given, decided(given.quotes, orders, named, given.decisions.received_us), replayed=WHOLE_RUN)
 
     assert counts(judgement) == {"wrong": 1}
     assert "came too late for the order to meet it" in judgement.sentences["wrong"][0]

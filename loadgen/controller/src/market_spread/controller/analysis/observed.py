@@ -151,7 +151,7 @@ def judge(plan: RunPlan, observed: Observed) -> None:
         if plan.workload.decisions == ALL_DECISIONS:
             of_decisions = DecisionJudge(
                 decisions_of(observed), alerted=observed.alerts.order_id, delay_us=0 if plan.is_fenced else None,
-                duplicates_allowed=observed.restarts > 0 or plan.workload.job.replicas > 1,
+                replayed=replays_of(plan, observed),
             )  # fmt: skip
             _add_input(of_decisions, plan, observed)
             observed.decisions = of_decisions.judgement()

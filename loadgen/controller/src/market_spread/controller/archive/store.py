@@ -121,9 +121,7 @@ class RunStore:
 
 def listing(summaries: Sequence[Summary]) -> str:
     """The list as a table of text."""
-    if not summaries:
-        return "no runs"
-    return "\n".join(in_columns([_COLUMNS, *map(_cells, summaries)]))
+    return "\n".join(in_columns([_COLUMNS, *map(_cells, summaries)])) if summaries else "no runs"
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:

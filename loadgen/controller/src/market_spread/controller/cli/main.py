@@ -399,10 +399,7 @@ def topics(bootstrap_servers: str, partitions: int, replicas: int, decisions: st
 
 @main.group(cls=Commands, epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
 def probe() -> None:
-    """Check the health of services or a broker.
-
-    Exit status: 0 healthy, 1 not.
-    """
+    """Check the health of services or a broker. Exit status: 0 healthy, 1 not."""
 
 
 @probe.command(epilog="Example: market-spread probe services receiver=127.0.0.1:50051")
@@ -474,10 +471,7 @@ def up(workload: Path | None, port: int, monitored: bool, folder: Path, as_json:
 @_up_folder
 @_as_json
 def down(folder: Path, as_json: bool) -> None:
-    """Stop the processes that `up` started, and no others.
-
-    Their topics are deleted; their logs are kept.
-    """
+    """Stop the processes that `up` started, and no others. Their topics are deleted; their logs are kept."""
     from market_spread.controller.deploy.local.command import BackgroundStack
 
     ended = BackgroundStack(folder, clock=SystemClock()).bring_down()

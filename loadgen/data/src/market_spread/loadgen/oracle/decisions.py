@@ -3,7 +3,7 @@
 Like the oracle, which judges alerts, it takes from the input alone what is right, and shares no code with the job.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,21 +70,21 @@ class DecisionJudge(InputJudge):
 
     def __init__(
         self, decisions: Decisions, *, alerted: Int64s | None = None, delay_us: int | None = None,
-        duplicates_allowed: bool = False,
+        replayed: Sequence[tuple[int, int]] = (),
     ) -> None:  # fmt: skip
         """alerted: ids of the orders with an alert, which must be those that are rejected; None: not looked at.
 
         delay_us: the run's longest delay from a message's intended send to its meeting the state; None takes the delays
-        from the receipts of the decisions. duplicates_allowed: as after a restart, or with two jobs: then alerts may be
-        of another attempt than the first decision, and are not compared.
+        from the receipts of the decisions. replayed: as the oracle has it. If any, orders may be decided again, and
+        alerts may be of another attempt than the first decision, and are not compared.
         """
         super().__init__(QuoteBook(accepting=True))
         self._decisions = decisions
-        self._duplicates_allowed = duplicates_allowed
-        self._alerted = None if alerted is None or duplicates_allowed else np.unique(alerted)
+        self._duplicates_allowed = bool(replayed)
+        self._alerted = None if alerted is None or replayed else np.unique(alerted)
         self._delays = self._at_worst = constant_delay(delay_us or 0)
         if delay_us is None:
-            self._delays = observed_delays(decisions.intended_us, decisions.received_us)
+            self._delays = observed_delays(decisions.intended_us, decisions.received_us, replayed)
             self._at_worst = self._delays.at_worst()
         self._by_id = np.argsort(decisions.order_id, kind="stable")
         self._ids = decisions.order_id[self._by_id]

@@ -3,6 +3,7 @@
 Only the input's intended times and the receiver's clock tell, never what the job stamps: it is what is judged.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ STALE_FEW = 5
 _MARGIN_US = 50_000
 _MORE_BY = 4
 _NEAR_US = 1_000_000
+_APART_US = 2_000_000  # not near, by clocks that may be a second apart
 _SPACING_US_MAX = 1_000_000
 _AT_WORST_US = 1_000_000
 _BIN_US = 100_000
@@ -48,14 +50,21 @@ def constant_delay(bound_us: int, *, longest_us: int | None = None) -> Delays:
     return Delays(np.array([-_NEVER_US]), np.array([bound_us]), bound_us if longest_us is None else longest_us)
 
 
-def observed_delays(intended_us: Int64s, received_us: Int64s) -> Delays:
+def observed_delays(intended_us: Int64s, received_us: Int64s, replayed: Sequence[tuple[int, int]] = ()) -> Delays:
     """What alerts tell, arrays (n,): an order had met the state when its alert was received.
 
     What was sent since the alerted order before can have waited since then, so an alert stands for its delay and that
     time (up to 1 s), and for a quarter and 50 ms more: of what has piled up at a standstill or before a restart, quotes
     may be worked off later than orders. For that, its bound holds not only 1 s before and after it, but for twice as
     long as it is itself. Between alerts that are further apart than that, the nearest two hold.
+
+    replayed: as the oracle has it. Of one that began 2 s before the first alerted order, as in the warm-up, no alert
+    tells how old the state was that it began with; it counts as what came then, and was read at its end.
     """
+    first_us = intended_us.min(initial=_NEVER_US)
+    before = [span for span in replayed if -_NEVER_US < span[0] < first_us - _APART_US < span[1]]
+    from_us, to_us = np.array(before, np.int64).reshape(-1, 2).T
+    intended_us, received_us = np.append(intended_us, from_us), np.append(received_us, to_us)
     if not len(intended_us):
         return constant_delay(_MARGIN_US + _SPACING_US_MAX, longest_us=0)
     ascending = np.argsort(intended_us, kind="stable")

@@ -171,9 +171,9 @@ class Oracle(InputJudge):
         delays = at_worst = constant_delay(self._delay_us or 0)
         if self._delay_us is None:
             counted = ~duplicated[known]
-            at_worst = observed_delays(intended_us[counted], received_us[counted]).at_worst()
+            at_worst = observed_delays(intended_us[counted], received_us[counted], self._replayed).at_worst()
             counted &= reread[known] | ~overtaken
-            delays = observed_delays(intended_us[counted], received_us[counted])
+            delays = observed_delays(intended_us[counted], received_us[counted], self._replayed)
         found, stale = self._excused(orders, theirs, delays, at_worst)
 
         accepted, certainly_accepted, belated = found.accepted, found.certainly_accepted, np.empty(0, np.int64)

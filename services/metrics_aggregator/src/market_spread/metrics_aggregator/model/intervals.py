@@ -47,9 +47,7 @@ def bytes_of(interval: HistogramInterval | Point) -> int:
 
 def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterval:
     """One interval with all values of these, bucket added to bucket. There is at least one."""
-    if len(intervals) == 1:
-        return intervals[0]
-    return sum_of(intervals, values_of(intervals).encode())
+    return intervals[0] if len(intervals) == 1 else sum_of(intervals, values_of(intervals).encode())
 
 
 def values_of(intervals: Iterable[HistogramInterval]) -> HdrCounts:

@@ -50,10 +50,18 @@ def test_runs_have_the_figures_of_their_results(several: Site, watched: Open) ->
 
     shown = {run: [row.get(name) for name in ROW] for run, row in named(rows).items()}
     assert shown == {
-        OPEN: ["–", "–", "–", "–", "–", "passed"],
-        FAST: ["4.00 ms", "20.0 ms", "up to 20.0 ms", "20,000", "26.70", "passed"],
-        SLOW: ["5.00 ms", "–", "up to 5.00 ms", "20,000", "26.70", "passed"],
+        OPEN: ["passed", "–", "–", "–", "–", "–"],
+        FAST: ["passed", "4.00 ms", "20.0 ms", "up to 20.0 ms", "20,000", "26.70"],
+        SLOW: ["passed", "5.00 ms", "–", "up to 5.00 ms", "20,000", "26.70"],
     }
+
+
+def test_a_narrow_screen_shows_the_verdict_and_the_median_of_each_run(several: Site, watched: Open) -> None:
+    page = watched(width=390).open(f"{several.url}#/runs", f".runs tbody >> text={FAST}")
+
+    cells = page.locator(".runs tbody td:is([data-verdict], :nth-child(3))").all()
+    assert len(cells) == 2 * 3
+    assert max(box["x"] + box["width"] for cell in cells if (box := cell.bounding_box())) <= 390
 
 
 def test_the_sparkline_of_each_run_is_drawn_on_one_scale_and_said_in_words(several: Site, watched: Open) -> None:
@@ -67,7 +75,7 @@ def test_the_sparkline_of_each_run_is_drawn_on_one_scale_and_said_in_words(sever
     expect(page.get_by_text("in all runs on one scale: 4.00 ms to 20.0 ms")).to_be_visible()
 
 
-ROW = ("p50", "p99", "latency over the run", "messages/s", "CPU, µs/message", "verdict")
+ROW = ("verdict", "p50", "p99", "latency over the run", "messages/s", "CPU, µs/message")
 
 
 def named(rows: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:

@@ -5482,6 +5482,13 @@
   var SPARKLINE = "latency_sparkline_ns";
   var COLUMNS = [
     { key: "run", title: "run", numeric: false, value: (run) => run.run_id, text: (run) => run.run_id },
+    {
+      key: "verdict",
+      title: "verdict",
+      numeric: false,
+      value: (run) => run.outcome,
+      text: (run) => run.outcome || NONE
+    },
     numeric("latency_ns.p50", "p50", (ns) => latency(ns / 1e3)),
     numeric("latency_ns.p99", "p99", (ns) => latency(ns / 1e3)),
     {
@@ -5496,13 +5503,6 @@
     },
     numeric("achieved_rate_per_s", "messages/s", whole),
     numeric("cpu_us_per_message", "CPU, µs/message", (us) => us.toFixed(2)),
-    {
-      key: "verdict",
-      title: "verdict",
-      numeric: false,
-      value: (run) => run.outcome,
-      text: (run) => run.outcome || NONE
-    },
     { key: "what", title: "what", numeric: false, value: (run) => run.title, text: (run) => run.title },
     { key: "state", title: "state", numeric: false, value: stateOf, text: stateOf },
     {

@@ -299,14 +299,14 @@ def test_headers_and_reasons_are_those_of_the_code() -> None:
     assert sorted(bare(row[0]) for row in reasons) == sorted(reason.name.lower() for reason in InvalidReason)
 
 
-def test_what_the_readme_says_of_the_quick_workload_is_so() -> None:
-    readme = " ".join((ROOT / "README.md").read_text().split())
+def test_what_is_said_of_the_quick_workload_is_so() -> None:
+    readme, operating = (" ".join((ROOT / page).read_text().split()) for page in ("README.md", "docs/operating.md"))
 
     quick = read_workload(ROOT / "loadgen" / "workloads" / "quick.yaml")
 
     assert WORKLOAD.to_mapping(quick)["load"] == {"profile": "constant", "messages_per_s": 20_000, "duration_s": 60}
     assert "(a minute at 20,000 messages a second)" in readme
-    assert f"{quick.limits.late_share:.0%} of the frames leave more than {quick.limits.late_ms:g} ms late" in readme
+    assert f"{quick.limits.late_share:.0%} of the frames leave more than {quick.limits.late_ms:g} ms late" in operating
 
 
 def test_result_fields_are_those_of_the_code() -> None:

@@ -12,11 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 # The benchmarks are scripts beside each other, not a distribution.
+sys.path.insert(0, str(Path(__file__).parents[3]))
 sys.path.insert(0, str(Path(__file__).parent.parent / "feature_cost"))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import aggregator
+import certificates
 import memory
 import recording
 from figure import Figure, Figures
@@ -48,6 +50,7 @@ PARTS: dict[str, Callable[[float], Figures]] = {
     "pushes": aggregator.pushes,
     "clients": aggregator.clients,
     "restart": aggregator.restart,
+    "certificates": certificates.certificates,
     "memory": memory.figures,
     "price": price,
 }

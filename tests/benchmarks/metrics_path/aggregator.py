@@ -133,12 +133,13 @@ def _push_all(address: str, source: str, each: list[PushRequest], in_flight: int
             copy.source = source
             stream.send(copy)
             if number >= in_flight - 1:
-                _require_taken(stream)
+                require_taken(stream)
         for _ in range(min(in_flight - 1, len(each))):
-            _require_taken(stream)
+            require_taken(stream)
 
 
-def _require_taken(stream: PushStream) -> None:
+def require_taken(stream: PushStream) -> None:
+    """Wait for a push to be taken. RunFailedError if it was refused."""
     answer = stream.answer(30)
     if answer is None or answer.refusal:
         raise RunFailedError(f"a push was not taken: {answer}")

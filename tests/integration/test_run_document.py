@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from market_spread.common.hdr.histogram import latency_summary_ns
+from market_spread.controller.archive import jvm_pauses
 from market_spread.controller.archive.store import RunStore
 from market_spread.controller.host.timeline import Timeline
 from market_spread.controller.plan.reading import read_workload
@@ -105,6 +106,19 @@ def test_timeline_has_each_second_of_every_component(folder: RunFolder) -> None:
     assert timeline.series("path", "messages_sent").values.max() == result["messages_sent"]
     assert timeline.series("path", "latency_samples").values.sum() == result["alerts_received"]
     assert len(timeline.series("job", "switches_involuntary_per_s")) > 3
+    assert timeline.series("job", "cpus_jit").values.max() > 0
+    assert len(timeline.series("sender", "cpus_jit")) == 0
+
+
+@pytest.mark.parametrize("jvm", ["job", "broker"])
+def test_standstills_of_a_jvm_are_its_collections_with_what_they_waited_for_and_other_safepoints(
+    folder: RunFolder, jvm: str
+) -> None:
+    found = list(jvm_pauses.read(folder.logs / f"{jvm}.gc.log"))
+
+    collections_ms = [ms for _, ms, what in found if what == "GC"]
+    assert {what.partition(" ")[0] for _, _, what in found} == {"GC", "safepoint"}
+    assert sum(collections_ms) > Timeline.read(folder.timeline).series(jvm, "gc_pause_ms").values.sum()
 
 
 def test_histograms_have_the_percentiles_of_the_result(folder: RunFolder) -> None:

@@ -20,6 +20,7 @@ const LANES = {
   restart: "restarts",
   fault: "faults",
   gc: "GC",
+  safepoint: "safepoints",
   broker: "broker",
   machine: "machine",
   sender: "sender late",

@@ -89,6 +89,9 @@ def harmless(run: Simulated) -> None:
         run.tell("boundary", T0_US + number * 10_000_000 + 4_000_000, run.drawn.uniform(55_000, 120_000))
     for _ in range(run.drawn.poisson(50)):
         run.tell("gc", run.at(), run.drawn.lognormal(2.3, 0.8) * 1_000)
+    (drawn,) = run.drawn.spawn(1)
+    for at_us in drawn.uniform(0, SECONDS * 1e6, drawn.poisson(30)):
+        run.tell("safepoint", T0_US + int(at_us), drawn.lognormal(2.0, 0.5) * 1_000)
     for _ in range(run.drawn.poisson(3)):
         run.tell("pressure", T0_US + int(run.drawn.integers(0, SECONDS)) * 1_000_000 + 500_000, 1_000_000)
     for _ in range(run.drawn.poisson(1)):
@@ -106,6 +109,13 @@ def collection(run: Simulated) -> None:
     for _ in range(12):
         begin_us, length_us = run.at(), run.drawn.uniform(60_000, 250_000)
         run.tell("gc", begin_us, length_us)
+        run.stop(begin_us, length_us, "compute")
+
+
+def safepoint(run: Simulated) -> None:
+    for _ in range(12):
+        begin_us, length_us = run.at(), run.drawn.uniform(60_000, 250_000)
+        run.tell("safepoint", begin_us, length_us)
         run.stop(begin_us, length_us, "compute")
 
 
@@ -172,9 +182,9 @@ def key(run: Simulated) -> None:
 
 
 PLANTED: dict[str, Callable[[Simulated], None]] = {
-    "boundary": boundary, "gc": collection, "broker": broker, "machine": machine, "restart": restart,
-    "sender": sender, "receiver": receiver, "delivery": delivery, "partition": partition, "key": key,
-    "pressure": pressure, "fault": fault,
+    "boundary": boundary, "gc": collection, "safepoint": safepoint, "broker": broker, "machine": machine,
+    "restart": restart, "sender": sender, "receiver": receiver, "delivery": delivery, "partition": partition,
+    "key": key, "pressure": pressure, "fault": fault,
 }  # fmt: skip
 
 

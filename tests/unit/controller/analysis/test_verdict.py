@@ -1911,7 +1911,7 @@ def held_back(alerts: Alerts, begin_us: int, length_us: int) -> Alerts:
     return moved[np.argsort(moved.received_us, kind="stable")]
 
 
-CAUSES = ["broker", "boundary", "gc", "restart"]
+CAUSES = ["broker", "boundary", "gc", "safepoint", "restart"]
 
 
 @pytest.mark.parametrize("kind", CAUSES)
@@ -1931,8 +1931,9 @@ def test_result_says_what_the_slowest_orders_met(
     elif kind == "boundary":
         batch = CommittedBatch(batch_id=7, start_unix_ns=(begin_us - 60_000_000) * 1000, duration_ns=60_900_000_000)
         observed.job.batches.append(batch)
-    elif kind == "gc":
-        given = dataclasses.replace(given, pauses=[("job", (begin_us + length_us) // 1000, length_us / 1000)])
+    elif kind in ("gc", "safepoint"):
+        what = {"gc": "GC", "safepoint": "safepoint ICBufferFull"}[kind]
+        given = dataclasses.replace(given, pauses=[("job", (begin_us + length_us) // 1000, length_us / 1000, what)])
     else:
         observed.job.restarts = 1
         ends_us = [(measured_us - 1_000_000, begin_us), (begin_us + length_us, measured_us + 12_000_000)]

@@ -22,13 +22,13 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def a_process(proc: Path, pid: int, *, user: int = 0, system: int = 0, children: str = "") -> None:
+def a_process(proc: Path, pid: int, *, user: int = 0, system: int = 0, children: str = "", name: str = "a") -> None:
     write(proc / str(pid) / "stat", STAT.format(faults=3, user=user, system=system, threads=2))
     write(proc / str(pid) / "task" / str(pid) / "children", children)
-    write(proc / str(pid) / "task" / str(pid) / "schedstat", "1000 2500000000 7")
+    write(proc / str(pid) / "task" / str(pid) / "schedstat", "1000000000 2500000000 7")
     write(
         proc / str(pid) / "task" / str(pid) / "status",
-        "Name:\ta\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t20\n",
+        f"Name:\t{name}\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t20\n",
     )
 
 
@@ -43,7 +43,7 @@ def a_machine(proc: Path, *, stolen: int, idle: int = 500) -> None:
 
 def test_counts_of_a_process_are_those_of_its_descendants_too(tmp_path: Path) -> None:
     a_process(tmp_path, 42, user=200, system=100, children="43")
-    a_process(tmp_path, 43, user=100)
+    a_process(tmp_path, 43, user=100, name="C2 CompilerThre")
 
     counts, levels = ProcessCounters(42, tmp_path).read()
 
@@ -51,6 +51,7 @@ def test_counts_of_a_process_are_those_of_its_descendants_too(tmp_path: Path) ->
     assert counts["switches_voluntary"] == 300
     assert counts["switches_involuntary"] == 40
     assert counts["run_delay_s"] == 5.0
+    assert counts["jit_s"] == 1.0, "of the compiler's thread alone"
     assert levels["threads"] == 4
 
 
@@ -159,17 +160,24 @@ GC_LOG = """\
 [1700000001300ms] GC(1) Pause Full (System.gc()) 25M->5M(514M) 100.000ms
 [1700000001400ms] GC(2) Concurrent Mark Cycle 12.345ms
 [1700000002777ms] Safepoint "Cleanup", Time since last: 1088528790 ns, At safepoint: 9 ns, Total:      226345 ns
+[1700000003500ms] Safepoint "G1CollectForAllocation", Time since last: 1 ns, At safepoint: 9 ns, Total: 49173666 ns
+[1700000003600ms] Safepoint "ParallelGCFailedAllocation", Time since last: 1 ns, At safepoint: 9 ns, Total: 2000000 ns
 """
 
 
 def test_pauses_of_a_jvm_are_read_from_its_log(tmp_path: Path) -> None:
     (tmp_path / "gc.log").write_text(GC_LOG)
 
-    assert list(jvm_pauses.read(tmp_path / "gc.log")) == [(1_700_000_001_200, 8.599), (1_700_000_001_300, 100.0)]
+    assert list(jvm_pauses.read(tmp_path / "gc.log")) == [
+        (1_700_000_002_777, 0.226345, "safepoint Cleanup"),
+        (1_700_000_003_500, 49.173666, "GC"),
+        (1_700_000_003_600, 2.0, "GC"),
+    ]
     assert jvm_pauses.rows("job", tmp_path / "gc.log") == [
         (1_700_000_001, "job", "gc_collections", 2.0),
         (1_700_000_001, "job", "gc_pause_ms", pytest.approx(108.599)),
         (1_700_000_002, "job", "safepoint_ms", pytest.approx(0.226345)),
+        (1_700_000_003, "job", "safepoint_ms", pytest.approx(51.173666)),
     ]
     assert list(jvm_pauses.read(tmp_path / "none")) == []
 

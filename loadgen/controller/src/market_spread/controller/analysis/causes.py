@@ -27,6 +27,7 @@ KINDS = {
     "restart": ("restart of the job", "restarts of the job", "see in logs/ why the job ended"),
     "boundary": ("batch boundary", "batch boundaries", "longer batches: job.batch_s"),
     "gc": ("garbage collection", "garbage collections", "a larger heap: job.memory"),
+    "safepoint": ("safepoint of a JVM", "safepoints of a JVM", "cores for its threads; logs/*.gc.log say what it did"),
     "sender": ("delay of the sender", "delays of the sender", "cores of the sender's own, or several senders"),
     "receiver": ("delay of the receiver", "delays of the receiver", "cores of the receiver's own"),
     "delivery": ("delay behind the job", "delays behind the job", "see append_ns: the job's producer, or the broker"),
@@ -35,7 +36,7 @@ KINDS = {
     "pressure": ("time of pressure", "times of pressure", "fewer neighbours, or more cores: docs/host-tuning.md"),
 }
 # For so long what piled up may make orders slow afterwards; silences are told with some slack as it is.
-_AFTER_US = {"boundary": 1_000_000, "gc": 1_000_000, "fault": 60_000_000}
+_AFTER_US = {"boundary": 1_000_000, "gc": 1_000_000, "safepoint": 1_000_000, "fault": 60_000_000}
 _STAGE_OF = {"sender": "send_lag", "receiver": "delivery", "delivery": "delivery"}
 # What was seen to happen goes before a mere concentration, and that before what is often there.
 _ROUNDS = (tuple(kind for kind in KINDS if kind not in ("partition", "key", "pressure")), ("partition",), ("pressure",))
@@ -45,7 +46,7 @@ _QUIET_TIMES, _SHARE_MIN = 3.0, 0.15
 # Of all groups together, one has so much more of a tail than its share by chance once in a thousand runs.
 _CHANCE_MAX, _FAR_ABOVE = 0.001, 1.5
 _PRESSURE = ("pressure_cpu_share", "pressure_io_share", "pressure_memory_share", "throttled_share", "cpus_stolen")
-_SECONDS_MAX, _EXEMPLARS_MAX, _EVENTS_MAX, _GC_MS_MIN = 20, 3, 1_200, 5.0
+_SECONDS_MAX, _EXEMPLARS_MAX, _EVENTS_MAX, _PAUSE_MS_MIN = 20, 3, 1_200, 5.0
 _STAMPS = {"intended": "intended", "sent": "sent", "ingested": "read", "emitted": "emitted", "received": "received"}
 # A cause: its kind, its text, which of the tail it explains, and which of all orders it can have made slower.
 _Share = tuple[str, str, Bools, Bools]
@@ -96,8 +97,8 @@ def causes_of_run(
         long_us = min(end_us, observed.measured_until_unix_ns // 1000) - begin_us
         events.append(Event("fault", begin_us / 1000, long_us / 1000, it.text))
     if seen is not None:
-        long = [(jvm, end_ms, ms) for jvm, end_ms, ms in seen.pauses if ms >= _GC_MS_MIN]
-        events += [Event("gc", end_ms - ms, ms, f"GC of the {jvm}") for jvm, end_ms, ms in long]
+        for jvm, end_ms, ms, what in (pause for pause in seen.pauses if pause[2] >= _PAUSE_MS_MIN):
+            events.append(Event("gc" if what == "GC" else "safepoint", end_ms - ms, ms, f"{what} of the {jvm}"))
         for name in _PRESSURE:
             series = seen.measured("machine", name)
             shares = series.values / (seen.cores if name == "cpus_stolen" else 1)

@@ -51,7 +51,7 @@ _OF_THE_MACHINE = {
 class Seen:
     """What was captured besides the processes' own words. pushes, pushes_missing, hosts: of what pushes metrics.
 
-    pauses: for garbage collection: the JVM, the end in Unix milliseconds, the length in milliseconds.
+    pauses: of each the JVM, the end in Unix milliseconds, the length in milliseconds, what it was for.
     """
 
     timeline: Timeline
@@ -62,7 +62,7 @@ class Seen:
     pushes: int = 0
     pushes_missing: int = 0
     hosts: int = 0
-    pauses: Sequence[tuple[str, int, float]] = ()
+    pauses: Sequence[tuple[str, int, float, str]] = ()
 
     def measured(self, component: str, name: str) -> Series:
         """A series over the measured load."""

@@ -9,6 +9,7 @@ from market_spread.controller.host.timeline import Row
 
 _PAUSE = re.compile(r"^\[(\d+)ms\].*GC\(\d+\) Pause .+? \d+[KMG]->\d+[KMG]\(\d+[KMG]\) ([\d.]+)ms$")
 _SAFEPOINT = re.compile(r"^\[(\d+)ms\].*Safepoint \"(\w+)\".* Total: +(\d+) ns$")
+_COLLECTS = re.compile("GC|G1|Collect")
 
 
 def log_option(path: Path) -> str | None:
@@ -17,17 +18,18 @@ def log_option(path: Path) -> str | None:
     return None if re.search(r"[\s:,\"']", str(path)) else f"-Xlog:gc,safepoint:file={path}:tm:filecount=0"
 
 
-def read(path: Path) -> Iterator[tuple[int, float]]:
-    """The collections in a log: when each ended, Unix milliseconds, and how long it was; none if there is no log."""
-    return ((int(match[1]), float(match[2])) for match in _matches(path, _PAUSE))
+def read(path: Path) -> Iterator[tuple[int, float, str]]:
+    """The standstills in a log: the end, Unix milliseconds, how long with the wait for all threads, and what for."""
+    for match in _matches(path, _SAFEPOINT):
+        yield int(match[1]), int(match[3]) / 1e6, "GC" if _COLLECTS.search(match[2]) else f"safepoint {match[2]}"
 
 
 def rows(component: str, path: Path) -> list[Row]:
     """What a timeline has of a log: each second's collections, their pauses, and all safepoints' standstill."""
     totals: dict[tuple[int, str], float] = defaultdict(float)
-    for end_unix_ms, duration_ms in read(path):
-        totals[end_unix_ms // 1000, "gc_collections"] += 1
-        totals[end_unix_ms // 1000, "gc_pause_ms"] += duration_ms
+    for match in _matches(path, _PAUSE):
+        totals[int(match[1]) // 1000, "gc_collections"] += 1
+        totals[int(match[1]) // 1000, "gc_pause_ms"] += float(match[2])
     for match in _matches(path, _SAFEPOINT):
         totals[int(match[1]) // 1000, "safepoint_ms"] += int(match[3]) / 1e6
     return [(second, component, name, value) for (second, name), value in sorted(totals.items())]

@@ -312,10 +312,7 @@ def pipeline(application: str, inputs: tuple[str, ...], mode: str, as_json: bool
 @options.runs_folder_argument()
 @_port(help="Port of the page on the loopback interface.")
 def ui(runs_folder: Path, port: int) -> None:
-    """Serve the metrics pages of finished runs, until Ctrl-C.
-
-    RUNS_FOLDER is `runs` by default.
-    """
+    """Serve the metrics pages of finished runs, until Ctrl-C. RUNS_FOLDER is `runs` by default."""
     from market_spread.common.processes import stop_event_on_signals
     from market_spread.controller.session.metrics_page import serve_pages
 

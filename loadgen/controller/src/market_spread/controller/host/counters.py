@@ -21,6 +21,7 @@ _THREADS_EVERY = 5
 _NUMBER = re.compile(r"^(\w+):? +(\d+)", re.MULTILINE)
 # Of a thread: how often it gave way by will, and after it by force.
 _SWITCHES = re.compile(r"voluntary_ctxt_switches:\t(\d+)$", re.MULTILINE)
+_COMPILERS = ("Name:\tC1 CompilerThre", "Name:\tC2 CompilerThre")  # the kernel cuts names
 
 Values = Mapping[str, float]
 
@@ -45,8 +46,8 @@ class Rates:
 # CPU seconds a second are CPUs in use.
 _RATE_NAMES = {
     "cpu_s": "cpus", "user_s": "cpus_user", "system_s": "cpus_system", "stolen_s": "cpus_stolen", "idle_s": "cpus_idle",
-    "io_wait_s": "cpus_io_wait", "run_delay_s": "cpus_waited_for", "throttled_s": "throttled_share",
-    "pressure_cpu_s": "pressure_cpu_share", "pressure_io_s": "pressure_io_share",
+    "io_wait_s": "cpus_io_wait", "run_delay_s": "cpus_waited_for", "jit_s": "cpus_jit",
+    "throttled_s": "throttled_share", "pressure_cpu_s": "pressure_cpu_share", "pressure_io_s": "pressure_io_share",
     "pressure_memory_s": "pressure_memory_share",
 }  # fmt: skip
 _MEMORY_NAMES = {
@@ -164,12 +165,12 @@ def _named(text: str, names: Mapping[str, str], unit: float = 1) -> dict[str, fl
 
 
 def _threads(folder: Path, counts: dict[str, float]) -> None:
-    """How often the threads gave way, by will and by force, and how long they waited for a CPU."""
+    """How often threads gave way, by will and by force, how long they waited for a CPU, and JVMs' compilers had one."""
     for task in _tasks(folder):
-        run_delay = _text(task / "schedstat").split()
-        if len(run_delay) > 1:
-            _add(counts, run_delay_s=int(run_delay[1]) / 1e9)
-        switches = _SWITCHES.findall(_text(task / "status"))
+        run_s, status = [int(ns) / 1e9 for ns in _text(task / "schedstat").split()[:2]], _text(task / "status")
+        if len(run_s) > 1:
+            _add(counts, run_delay_s=run_s[1], **({"jit_s": run_s[0]} if status.startswith(_COMPILERS) else {}))
+        switches = _SWITCHES.findall(status)
         if len(switches) == 2:
             _add(counts, switches_involuntary=int(switches[1]), switches_voluntary=int(switches[0]))
 

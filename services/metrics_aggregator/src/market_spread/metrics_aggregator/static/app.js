@@ -4113,6 +4113,7 @@
     restart: "restarts",
     fault: "faults",
     gc: "GC",
+    safepoint: "safepoints",
     broker: "broker",
     machine: "machine",
     sender: "sender late",

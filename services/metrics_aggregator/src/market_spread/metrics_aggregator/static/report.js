@@ -1808,6 +1808,7 @@
     restart: "restarts",
     fault: "faults",
     gc: "GC",
+    safepoint: "safepoints",
     broker: "broker",
     machine: "machine",
     sender: "sender late",

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from tests.browser.site_fixtures import Site
 from tests.browser.synthetic import SyntheticRun
 
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = Path("/usr/bin/chromium-headless-shell")
 
 
 @dataclass
@@ -43,7 +43,7 @@ Open = Callable[..., Watched]
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    assert CHROMIUM.exists(), "install Chromium, on Debian: apt-get install chromium fonts-dejavu-core"
+    assert CHROMIUM.exists(), "install Chromium, on Debian: apt-get install chromium-headless-shell fonts-dejavu-core"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser

@@ -1,5 +1,7 @@
 """Helm releases for tests: installed as an operator would, with the values for continuous integration."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from tests.cluster.ground.errors import run
 from tests.cluster.ground.kubectl import Kubectl
 
 CHARTS = Path(__file__).parents[2] / "charts"
+DRIVER_POLICIES = ("market-spread.ci-market-spread-driver-creates", "market-spread.ci-market-spread-driver-deletes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,21 @@ class Release:
         kubectl = self.kubectl
         command = [binaries.HELM.path, f"--kubeconfig={kubectl.kubeconfig}", f"--namespace={kubectl.namespace}", *words]
         return run(command, timeout_s=timeout_s)
+
+
+@contextmanager
+def unbound_policies(kubectl: Kubectl) -> Iterator[None]:
+    """The admission policies of the driver of `ci` are bound to nothing meanwhile, as if they were not there."""
+    kind = "validatingadmissionpolicybinding"
+    bindings = [kubectl.get(kind, name) for name in DRIVER_POLICIES]
+    kubectl("delete", kind, *DRIVER_POLICIES)
+    try:
+        yield
+    finally:
+        for binding in bindings:
+            for set_by_the_server in ("uid", "resourceVersion", "creationTimestamp"):
+                del binding["metadata"][set_by_the_server]
+        kubectl.apply(*bindings)
 
 
 def is_ready(pod: dict[str, Any]) -> bool:

@@ -17,12 +17,11 @@ import pytest
 from tests.cluster.ground.certificates import certificate
 from tests.cluster.ground.kubectl import wait_for
 from tests.cluster.ground.layout import API_SERVER
-from tests.cluster.releases import Release
+from tests.cluster.releases import Release, unbound_policies
 
 Object = dict[str, Any]
 Change = Callable[[Object], Any]
 
-POLICIES = ("market-spread.ci-market-spread-driver-creates", "market-spread.ci-market-spread-driver-deletes")
 DRIVER = "ci-market-spread-job-0"
 OWNED = " has the name of the driver's pod that makes it"
 LABELS = " has the labels of the release's executors"
@@ -199,15 +198,10 @@ def driver(release: Release) -> Driver:
 
 @pytest.fixture
 def unbound(release: Release, driver: Driver) -> Iterator[None]:
-    """The policies are bound to nothing meanwhile, as if they were not there."""
-    bindings = [release.kubectl.get("validatingadmissionpolicybinding", name) for name in POLICIES]
-    release.kubectl("delete", "validatingadmissionpolicybinding", *POLICIES)
-    wait_for("a Secret may be mounted", lambda: not driver.refused_making(A_SECRET), within_s=20)
-    yield
-    for binding in bindings:
-        for set_by_the_server in ("uid", "resourceVersion", "creationTimestamp"):
-            del binding["metadata"][set_by_the_server]
-    release.kubectl.apply(*bindings)
+    """The policies are bound to nothing meanwhile."""
+    with unbound_policies(release.kubectl):
+        wait_for("a Secret may be mounted", lambda: not driver.refused_making(A_SECRET), within_s=20)
+        yield
     wait_for("no Secret may be mounted", lambda: bool(driver.refused_making(A_SECRET)), within_s=20)
 
 

@@ -13,7 +13,7 @@ from tests.cluster.ground import cgroups
 from tests.cluster.ground.cluster import Cluster
 from tests.cluster.ground.kubectl import Kubectl, wait_for
 from tests.cluster.ground.layout import NODE1, NODE2, Node
-from tests.cluster.releases import Release, is_ready
+from tests.cluster.releases import Release, is_ready, unbound_policies
 from tests.cluster.runs import NOTHING_LOST, Run, longest_silence_s, lossless
 
 # 36 to 65 s, by the hour; a recovery that waits for a timeout takes 120 s (Spark's) or 300 s (Kubernetes').
@@ -82,7 +82,16 @@ def test_a_node_that_is_lost_with_the_driver_costs_no_alert_once_somebody_says_s
     assert is_on(release, "executor", NODE1)
 
 
-def test_of_two_drivers_on_one_checkpoint_the_one_that_lost_its_lease_ends(release: Release) -> None:
+@pytest.fixture
+def any_executor(release: Release) -> Iterator[None]:
+    """Executors of a driver that is not the release's are made, too: it ends when they are refused."""
+    with unbound_policies(release.kubectl):
+        yield
+
+
+def test_of_two_drivers_on_one_checkpoint_the_one_that_lost_its_lease_ends(
+    release: Release, any_executor: None
+) -> None:
     (driver,) = release.pods("job")
     name, uid = driver["metadata"]["name"], driver["metadata"]["uid"]
     node = next(node for node in (NODE1, NODE2) if node.name == driver["spec"]["nodeName"])

@@ -62,7 +62,7 @@ def observed_delays(intended_us: Int64s, received_us: Int64s, replayed: Sequence
     tells how old the state was that it began with; it counts as what came then, and was read at its end.
     """
     first_us = intended_us.min(initial=_NEVER_US)
-    before = [span for span in replayed if -_NEVER_US < span[0] < first_us - _APART_US < span[1]]
+    before = [span for span in replayed if -_NEVER_US < span[0] < first_us - _APART_US and first_us < span[1]]
     from_us, to_us = np.array(before, np.int64).reshape(-1, 2).T
     intended_us, received_us = np.append(intended_us, from_us), np.append(received_us, to_us)
     if not len(intended_us):

@@ -83,7 +83,7 @@ def test_wrong_password_is_refused(broker: SecuredBroker, security: KafkaSecurit
 
 
 # The client leaves the socket to the collector if its time is up in the middle of a handshake.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning")
 def test_certificate_of_another_authority_is_refused(broker: SecuredBroker, security: KafkaSecurity) -> None:
     sentence = refusal(broker, replace(security, kafka_ca_file=None))
 

@@ -16,6 +16,7 @@ import httpx
 from market_spread.common.clock import SystemClock
 from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.grpc.calls import channel_to
+from market_spread.common.grpc.identity import OPEN, Identity
 from market_spread.common.hdr.codec import encoded_of
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import SEND_LAG
@@ -55,10 +56,10 @@ class Aggregator:
 Launch = Callable[..., Aggregator]
 
 
-def spawn(config: AggregatorConfig) -> subprocess.Popen[str]:
+def spawn(config: AggregatorConfig, identity: Identity = OPEN) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "market_spread.metrics_aggregator"],
-        env={**inherited_environment(), **to_environment(config)},
+        env={**inherited_environment(), **to_environment(config), **to_environment(identity)},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -69,9 +70,10 @@ def launcher(folder: Path) -> Iterator[Launch]:
     """Starts aggregators with the settings that it is called with, and ends them all."""
     processes: list[subprocess.Popen[str]] = []
 
-    def launched(grpc_port: int = 0, http_port: int = 0, **settings: Any) -> Aggregator:
+    def launched(grpc_port: int = 0, http_port: int = 0, *, identity: Identity = OPEN, **settings: Any) -> Aggregator:
         ports_file = folder / f"ports-{len(processes)}.json"
-        process = spawn(AggregatorConfig(grpc_port=grpc_port, http_port=http_port, ports_file=ports_file, **settings))
+        config = AggregatorConfig(grpc_port=grpc_port, http_port=http_port, ports_file=ports_file, **settings)
+        process = spawn(config, identity)
         processes.append(process)
         eventually("the aggregator listens", lambda: ports_file.exists() or process.poll() is not None)
         ports = json.loads(ports_file.read_text())

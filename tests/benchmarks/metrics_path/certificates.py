@@ -1,11 +1,6 @@
 """What certificates on both ends cost: of each push and each health check, both processes together."""
 
-import json
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -15,21 +10,19 @@ from figure import Figure, Figures
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from pushes import sender_pushes
 
-from market_spread.common.config import inherited_environment, to_environment
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.grpc.identity import AGGREGATOR, OPEN, SENDER, Identity
 from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.pusher import PushStream
-from market_spread.metrics_aggregator.config import AggregatorConfig
+from tests.support.aggregators import launcher
 from tests.support.certificates import Authority
-from tests.support.waiting import eventually
 
 ROUNDS = 9
 PUSHES = 1_000
 CHECKS = 2_000
 CONNECTIONS = 100
 _DOMAIN = "spread"
-# Of a run with four processes that push each second; two are asked ten times a second, and three four times.
+# Of a run, by its code: four processes push each second; two are asked ten times a second, and three four times.
 _PUSHES_PER_S, _CALLS_PER_S = 4, 32
 
 
@@ -38,11 +31,13 @@ def certificates(scale: float) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         authority = Authority.make(Path(folder) / "ca")
         server, client = (_identity(authority, Path(folder), role) for role in (AGGREGATOR, SENDER))
+        _round(OPEN, OPEN, scale)  # the first one in a process costs more
         taken: list[tuple[list[float], list[float]]] = []
         for number in range(max(1, round(ROUNDS * scale))):
-            both = [(OPEN, OPEN), (server, client)]
-            in_turn = [_round(Path(folder), *each, scale) for each in (both if number % 2 else both[::-1])]
-            taken.append((in_turn[0], in_turn[1]) if number % 2 else (in_turn[1], in_turn[0]))
+            opened, secured = (OPEN, OPEN), (server, client)
+            in_turn = (opened, secured) if number % 2 else (secured, opened)
+            used = {each: _round(*each, scale) for each in in_turn}
+            taken.append((used[opened], used[secured]))
     found = []
     added_us = []
     for at, name in enumerate(("a push", "a health check", "a connection, with a check")):
@@ -58,16 +53,18 @@ def _identity(authority: Authority, folder: Path, role: str) -> Identity:
     return Identity(authority.issue(folder / role, f"spiffe://{_DOMAIN}/{role}"), _DOMAIN)
 
 
-def _round(folder: Path, server: Identity, client: Identity, scale: float) -> list[float]:
+def _round(server: Identity, client: Identity, scale: float) -> list[float]:
     """CPU of a push, of a check and of a connection, microseconds, of the aggregator and this process."""
     used_us = []
     pushes = sender_pushes("sender-0", max(20, round(PUSHES * scale)))
     checks, connections = max(20, round(CHECKS * scale)), max(5, round(CONNECTIONS * scale))
     ask = health_pb2.HealthCheckRequest()
-    with _running(folder, server) as (process, address):
+    with tempfile.TemporaryDirectory() as folder, launcher(Path(folder)) as launch:
+        aggregator = launch(identity=server)
+        processes, address = (psutil.Process(aggregator.process.pid), psutil.Process()), aggregator.address
 
         def of_both_us() -> float:
-            return cpu_us(process) + cpu_us(psutil.Process())
+            return sum(map(cpu_us, processes))
 
         with channel_to(address, client) as channel:
             stub, stream = health_pb2_grpc.HealthStub(channel), PushStream(channel)  # type: ignore[no-untyped-call]
@@ -87,20 +84,3 @@ def _round(folder: Path, server: Identity, client: Identity, scale: float) -> li
                 health_pb2_grpc.HealthStub(channel).Check(ask, timeout=10)  # type: ignore[no-untyped-call]
         used_us.append((of_both_us() - begin_us) / connections)
     return used_us
-
-
-@contextmanager
-def _running(folder: Path, identity: Identity) -> Iterator[tuple[psutil.Process, str]]:
-    """An aggregator of its own, in memory; its process and where it listens."""
-    ports_file = folder / "ports.json"
-    ports_file.unlink(missing_ok=True)
-    config = AggregatorConfig(ports_file=ports_file)
-    environment = {**inherited_environment(), **to_environment(config), **to_environment(identity)}
-    command = [sys.executable, "-m", "market_spread.metrics_aggregator"]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as started:
-        try:
-            eventually("the aggregator listens", lambda: ports_file.exists() or started.poll() is not None)
-            port = int(json.loads(ports_file.read_text())["grpc"])
-            yield psutil.Process(started.pid), f"127.0.0.1:{port}"
-        finally:
-            started.kill()

@@ -19,7 +19,7 @@ def log_option(path: Path) -> str | None:
 
 
 def read(path: Path) -> Iterator[tuple[int, float, str]]:
-    """The standstills in a log: the end, Unix milliseconds, how long with the wait for all threads, and what for."""
+    """Safepoints of a log, if it is there: end, Unix ms; length, ms, with the wait for all threads; "GC" or name."""
     for match in _matches(path, _SAFEPOINT):
         yield int(match[1]), int(match[3]) / 1e6, "GC" if _COLLECTS.search(match[2]) else f"safepoint {match[2]}"
 

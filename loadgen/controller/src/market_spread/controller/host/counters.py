@@ -165,11 +165,11 @@ def _named(text: str, names: Mapping[str, str], unit: float = 1) -> dict[str, fl
 
 
 def _threads(folder: Path, counts: dict[str, float]) -> None:
-    """How often threads gave way, by will and by force, how long they waited for a CPU, and JVMs' compilers had one."""
+    """How often threads gave way, by will and by force, how long they waited for a CPU, how long JIT compilers ran."""
     for task in _tasks(folder):
-        run_s, status = [int(ns) / 1e9 for ns in _text(task / "schedstat").split()[:2]], _text(task / "status")
-        if len(run_s) > 1:
-            _add(counts, run_delay_s=run_s[1], **({"jit_s": run_s[0]} if status.startswith(_COMPILERS) else {}))
+        times_s, status = [int(ns) / 1e9 for ns in _text(task / "schedstat").split()[:2]], _text(task / "status")
+        if len(times_s) > 1:
+            _add(counts, run_delay_s=times_s[1], **({"jit_s": times_s[0]} if status.startswith(_COMPILERS) else {}))
         switches = _SWITCHES.findall(status)
         if len(switches) == 2:
             _add(counts, switches_involuntary=int(switches[1]), switches_voluntary=int(switches[0]))

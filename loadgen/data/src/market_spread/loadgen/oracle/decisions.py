@@ -75,7 +75,7 @@ class DecisionJudge(InputJudge):
         """alerted: ids of the orders with an alert, which must be those that are rejected; None: not looked at.
 
         delay_us: the run's longest delay from a message's intended send to its meeting the state; None takes the delays
-        from the receipts of the decisions. replayed: as the oracle has it. If any, orders may be decided again, and
+        from the receipts of the decisions. replayed: see `Oracle`. If there are any, orders may be decided again, and
         alerts may be of another attempt than the first decision, and are not compared.
         """
         super().__init__(QuoteBook(accepting=True))

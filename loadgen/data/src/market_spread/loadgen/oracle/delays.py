@@ -18,7 +18,7 @@ STALE_FEW = 5
 _MARGIN_US = 50_000
 _MORE_BY = 4
 _NEAR_US = 1_000_000
-_APART_US = 2_000_000  # not near, by clocks that may be a second apart
+_APART_US = 2_000_000  # further than _NEAR_US, as spans begin a second early for the clocks' sake
 _SPACING_US_MAX = 1_000_000
 _AT_WORST_US = 1_000_000
 _BIN_US = 100_000
@@ -58,8 +58,8 @@ def observed_delays(intended_us: Int64s, received_us: Int64s, replayed: Sequence
     may be worked off later than orders. For that, its bound holds not only 1 s before and after it, but for twice as
     long as it is itself. Between alerts that are further apart than that, the nearest two hold.
 
-    replayed: as the oracle has it. Of one that began 2 s before the first alerted order, as in the warm-up, no alert
-    tells how old the state was that it began with; it counts as what came then, and was read at its end.
+    replayed: see `Oracle`. Where a span begins 2 s or more before the first alerted order, as in the warm-up, no alert
+    tells how old its first state was: the span then counts as an order due at its begin and received at its end.
     """
     first_us = intended_us.min(initial=_NEVER_US)
     before = [span for span in replayed if -_NEVER_US < span[0] < first_us - _APART_US and first_us < span[1]]

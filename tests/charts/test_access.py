@@ -218,6 +218,23 @@ def test_clients_of_kafka_are_told_the_files(component: str) -> None:
         assert {f"/etc/market-spread/kafka/{name}" for name in ("password", "ca", "certificate")} <= mounts
 
 
+@pytest.mark.parametrize("component", ["sender", "receiver", "job", "topics", "test", "run"])
+def test_clients_of_kafka_are_told_where_tokens_are(component: str) -> None:
+    made = rendered(
+        DEFAULT, **SECURED, kafka__external__security__saslMechanism="OAUTHBEARER",
+        kafka__external__security__tokenEndpoint="https://login.example.com/token",
+        kafka__external__security__tokenScope="load test",
+    )  # fmt: skip
+
+    for pod in (pod for pod in pods(made) if pod.component == component):
+        (container,) = pod.spec["containers"]
+        told = {entry["name"]: entry.get("value") for entry in container["env"] if "TOKEN" in entry["name"]}
+        assert told == {
+            "MARKET_SPREAD_KAFKA_TOKEN_ENDPOINT": "https://login.example.com/token",
+            "MARKET_SPREAD_KAFKA_TOKEN_SCOPE": "load test",
+        }
+
+
 def test_encryption_alone_needs_no_user() -> None:
     made = rendered(DEFAULT, kafka__external__bootstrap="b1:9093", kafka__external__security__protocol="SSL")
 

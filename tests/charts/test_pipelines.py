@@ -104,7 +104,7 @@ def test_a_pipeline_is_tested_by_its_health_and_its_broker() -> None:
 
 
 def test_the_page_has_values_for_all_of_it() -> None:
-    assert set(DOCUMENTED) == {"own-kafka.yaml", "fares.yaml", "fares-image.yaml", "words.yaml"}
+    assert set(DOCUMENTED) == {"own-kafka.yaml", "tokens.yaml", "fares.yaml", "fares-image.yaml", "words.yaml"}
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)

@@ -144,6 +144,26 @@ def test_brokers_elsewhere_are_reached_at_their_ports_by_those_who_use_kafka() -
     assert outside(made, "metrics-aggregator", "egress") == []
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "port"), [("https://login.example.com/token", 443), ("https://login.auth.svc:8443", 8443)]
+)
+def test_who_uses_kafka_with_tokens_reaches_their_endpoint(endpoint: str, port: int) -> None:
+    security = {
+        "protocol": "SASL_SSL", "saslMechanism": "OAUTHBEARER", "username": "u", "passwordSecret": "p",
+        "tokenEndpoint": endpoint,
+    }  # fmt: skip
+    values: dict[str, Any] = {f"kafka__external__security__{name}": value for name, value in security.items()}
+    made = rendered(
+        DEFAULT, **values, kafka__external__bootstrap="b1:9093", networkPolicy__tokens__cidrs=["10.2.0.0/16"]
+    )
+
+    for component in ("sender", "receiver", "job", "executor", "topics", "run", "test"):
+        (_, rule, *_) = outside(made, component, "egress")
+        assert rule["to"] == [{"ipBlock": {"cidr": "10.2.0.0/16"}}]
+        assert ports(rule) == [port]
+    assert outside(made, "metrics-aggregator", "egress") == []
+
+
 def test_allowed_ports_are_those_that_containers_open() -> None:
     made = rendered(CI)
 

@@ -13,6 +13,10 @@ Values = Mapping[str, Any]
 
 SASL = {"kafka.external.bootstrap": "b1:9092", "kafka.external.security.protocol": "SASL_SSL"}
 SSL = {"kafka.external.bootstrap": "b1:9092", "kafka.external.security.protocol": "SSL"}
+TOKENS = {
+    **SASL, "kafka.external.security.saslMechanism": "OAUTHBEARER", "kafka.external.security.username": "u",
+    "kafka.external.security.passwordSecret": "p",
+}  # fmt: skip
 PLAIN = {"kafka.external.bootstrap": "b1:9092"}
 PIPELINE = {"job.pipeline.configMap": "fares", "job.pipeline.file": "fares.py", "job.pipeline.function": "fares"}
 
@@ -116,6 +120,22 @@ CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
     ),
     (DEFAULT, SASL, "SASL_SSL needs kafka.external.security.username and passwordSecret; set both"),
     (DEFAULT, {**SASL, "kafka.external.security.username": "u"}, "needs kafka.external.security.username and password"),
+    (DEFAULT, TOKENS, "saslMechanism=OAUTHBEARER needs kafka.external.security.tokenEndpoint; name the https URL"),
+    (
+        DEFAULT,
+        {**TOKENS, "kafka.external.security.tokenEndpoint": "https://127.0.0.1:8443/token"},
+        "kafka.external.security.tokenEndpoint=https://127.0.0.1:8443/token is each pod itself; name it as pods",
+    ),
+    (
+        DEFAULT,
+        {**TOKENS, "kafka.external.security.saslMechanism": "PLAIN", "kafka.external.security.tokenScope": "x"},
+        "with protocol=SASL_SSL and saslMechanism=PLAIN, which takes no tokens; use OAUTHBEARER with SASL_SSL",
+    ),
+    (
+        DEFAULT,
+        {"kafka.external.security.tokenEndpoint": "https://login.example.com/token"},
+        "kafka.external.security is set (protocol=PLAINTEXT), and kafka.external.bootstrap is empty",
+    ),
     (DEFAULT, {**SSL, "kafka.external.security.username": "u"}, "protocol=SSL, which knows no users; use SASL_SSL"),
     (DEFAULT, {**PLAIN, "kafka.external.security.username": "u"}, "protocol=PLAINTEXT, which knows no users"),
     (DEFAULT, {**PLAIN, "kafka.external.security.caSecret": "ca"}, "protocol=PLAINTEXT, which does not encrypt"),

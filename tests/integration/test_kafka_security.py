@@ -7,11 +7,13 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.errors import RunVoidError
+from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.job_contract import TOPICS
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import KafkaSecurity
@@ -31,6 +33,7 @@ from market_spread.v1.control_pb2 import StartSendingRequest
 from tests.integration.test_your_system import change, of_template, run
 from tests.support.secured_broker import PASSWORD, USER, SecuredBroker
 from tests.support.sending import sent
+from tests.support.token_endpoint import TokenEndpoint
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 TIMEOUT_S = 120
@@ -40,8 +43,16 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore:unclo
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    broker = SecuredBroker(tmp_path_factory.mktemp("secured") / "broker")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenEndpoint]:
+    endpoint = TokenEndpoint(tmp_path_factory.mktemp("tokens") / "endpoint")
+    endpoint.start()
+    yield endpoint
+    endpoint.stop()
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory, endpoint: TokenEndpoint) -> Iterator[SecuredBroker]:
+    broker = SecuredBroker(tmp_path_factory.mktemp("secured") / "broker", endpoint)
     try:
         broker.start()
         yield broker
@@ -90,16 +101,74 @@ def test_certificate_of_another_authority_is_refused(broker: SecuredBroker, secu
     assert sentence.startswith(f"the Kafka broker at {broker.bootstrap_servers} cannot be used")
 
 
-def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, security: KafkaSecurity, tmp_path: Path) -> None:
-    workload = read_workload(SMALL, Overrides(rate_per_s=500, duration_s=3, mode="micro-batch"))
+def test_wrong_secret_is_a_sentence_of_the_endpoint(
+    broker: SecuredBroker, endpoint: TokenEndpoint, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("wrong")
+    security = replace(security_of(broker.with_tokens), kafka_password_file=tmp_path / "secret")
+
+    with pytest.raises(UsageError) as raised:
+        KafkaBroker(broker.with_tokens["bootstrap_servers"], security=security).partition_counts(["nbbo"])
+
+    assert str(raised.value) == (
+        f"kafka_token_endpoint='{endpoint.url}' gives no token (HTTP 401 '{{\"error\": \"invalid_client\"}}'); "
+        "correct the endpoint, the client's id or its secret"
+    )
+
+
+def test_token_for_another_audience_or_that_is_over_is_refused(broker: SecuredBroker, endpoint: TokenEndpoint) -> None:
+    servers, security = broker.with_tokens["bootstrap_servers"], security_of(broker.with_tokens)
+    assert KafkaBroker(servers, security=security).partition_counts([]) == {}
+
+    for wrong in ({"lifetime_s": -60}, {"audience": "another"}):
+        with patch.multiple(endpoint, **wrong), pytest.raises(RunVoidError, match="cannot be used"):
+            KafkaBroker(servers, security=security).partition_counts(["nbbo"])
+
+
+def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, tmp_path: Path) -> None:
+    work({"bootstrap_servers": broker.bootstrap_servers, **broker.settings}, "scram.", tmp_path)
+
+
+def test_tokens_are_renewed_under_load_and_nothing_is_lost(
+    broker: SecuredBroker, endpoint: TokenEndpoint, tmp_path: Path
+) -> None:
+    """The broker closes a connection whose token is over, so that all of them log in anew more than once.
+
+    For some seconds, longer than a token holds, the endpoint gives none.
+    """
+    endpoint.lifetime_s, before = 4, len(endpoint.asked)
+
+    def be_away_for_a_while() -> None:
+        clock = SystemClock()
+        clock.sleep_ns(3_000_000_000)
+        endpoint.away = True
+        clock.sleep_ns(6_000_000_000)
+        endpoint.away = False
+
+    away = threading.Thread(target=be_away_for_a_while)
+    work(broker.with_tokens, "tokens.", tmp_path, duration_s=15, meanwhile=away)
+    away.join()
+    assert endpoint.asked[before:].count(200) > 10
+    assert set(endpoint.asked[before:]) == {200, 503}
+
+
+def work(
+    kafka: dict[str, Any], prefix: str, folder: Path, duration_s: float = 3, meanwhile: threading.Thread | None = None
+) -> None:
+    """Have sender, job and receiver work on this Kafka, and their alerts judged. meanwhile: begins with the load."""
+    workload = read_workload(SMALL, Overrides(rate_per_s=500, duration_s=duration_s, mode="micro-batch"))
     plan = plan_of_workload(workload)
-    topics = {"nbbo": workload.market.partitions, "orders": workload.market.partitions, "alerts": 1, "invalid": 1}
-    KafkaBroker(broker.bootstrap_servers, security=security).create_topics(topics)
-    services = Services(tmp_path, clock=SystemClock(), on_started=lambda name, pid: None)
+    partitions = {"nbbo": workload.market.partitions, "orders": workload.market.partitions, "alerts": 1, "invalid": 1}
+    topics = {prefix + name: count for name, count in partitions.items()}
+    KafkaBroker(kafka["bootstrap_servers"], security=security_of(kafka)).create_topics(topics)
+    services = Services(folder, clock=SystemClock(), on_started=lambda name, pid: None)
     try:
-        with closing(Clients(started(services, broker, tmp_path))) as clients:
+        with closing(Clients(started(services, kafka, prefix, folder))) as clients:
             clients.start_receiving("secured")
-            starts_ns = [send_all(clients, load) for load in (plan.initial, plan.measured)]
+            starts_ns = [send_all(clients, plan.initial)]
+            if meanwhile is not None:
+                meanwhile.start()
+            starts_ns.append(send_all(clients, plan.measured))
             clients.drain_receiver(60)
             ledger = decode_ledger(clients.ledger("secured", "alerts"))
     finally:
@@ -116,12 +185,16 @@ def test_sender_job_and_receiver_work_over_it(broker: SecuredBroker, security: K
     assert (judgement.missing, judgement.unexpected, judgement.wrong) == (0, 0, 0)
 
 
-def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresses:
+def security_of(kafka: dict[str, Any]) -> KafkaSecurity:
+    return KafkaSecurity(**{name: value for name, value in kafka.items() if name.startswith("kafka_")})
+
+
+def started(services: Services, kafka: dict[str, Any], prefix: str, folder: Path) -> Addresses:
     """Sender, receiver and job, each told of the broker as in a cluster."""
     jvms = local_jvms(find_java(), JarCache())
-    common = {"bootstrap_servers": broker.bootstrap_servers, **broker.settings}
     job = JobConfig(
-        **common,  # type: ignore[arg-type]
+        **kafka,
+        topic_prefix=prefix,
         ports_file=services.ports_file("job"),
         mode="micro-batch",
         master="local[2]",
@@ -133,19 +206,16 @@ def started(services: Services, broker: SecuredBroker, folder: Path) -> Addresse
         local_folder=folder / "spark",
         restarts_max=0,
     )
-    sender = SenderConfig(**common, ports_file=services.ports_file("sender"))  # type: ignore[arg-type]
-    receiver = ReceiverConfig(
-        **common,  # type: ignore[arg-type]
-        ports_file=services.ports_file("receiver"),
-        data_folder=folder / "ledgers",
-    )
+    sender = SenderConfig(**kafka, ports_file=services.ports_file("sender"))
+    receiver = ReceiverConfig(**kafka, ports_file=services.ports_file("receiver"), data_folder=folder / "ledgers")
     services.start("job", "market_spread.streaming.driver", job, environment=jvms.job_environment)
     services.start("sender", "market_spread.sender", sender)
     services.start("receiver", "market_spread.receiver", receiver)
     addresses: dict[str, Any] = {
         name: f"127.0.0.1:{services.ports(name)['grpc']}" for name in ("sender", "receiver", "job")
     }
-    return Addresses(broker.bootstrap_servers, **addresses, aggregator="", aggregator_http="")
+    topics = TOPICS.prefixed(prefix)
+    return Addresses(kafka["bootstrap_servers"], **addresses, topics=topics, aggregator="", aggregator_http="")
 
 
 def send_all(clients: Clients, load: PlannedLoad) -> int:

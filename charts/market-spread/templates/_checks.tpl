@@ -252,7 +252,8 @@
 {{- $external := $kafka.external }}
 {{- $security := $external.security }}
 {{- $sasl := hasPrefix "SASL_" $security.protocol }}
-{{- if and (not $external.bootstrap) (or (ne $security.protocol "PLAINTEXT") $security.username $security.passwordSecret $security.caSecret $security.certificateSecret) }}
+{{- $tokens := and $sasl (eq $security.saslMechanism "OAUTHBEARER") }}
+{{- if and (not $external.bootstrap) (or (ne $security.protocol "PLAINTEXT") $security.username $security.passwordSecret $security.caSecret $security.certificateSecret $security.tokenEndpoint) }}
 - {{ printf "kafka.external.security is set (protocol=%s), and kafka.external.bootstrap is empty: the trial broker speaks PLAINTEXT alone; name your brokers, host:port joined by commas" $security.protocol | quote }}
 {{- end }}
 {{- if and $sasl (not (and $security.username $security.passwordSecret)) }}
@@ -260,6 +261,15 @@
 {{- end }}
 {{- if and (not $sasl) (or $security.username $security.passwordSecret) }}
 - {{ printf "kafka.external.security.username or passwordSecret with protocol=%s, which knows no users; use SASL_SSL" $security.protocol | quote }}
+{{- end }}
+{{- if and $tokens (not $security.tokenEndpoint) }}
+- "kafka.external.security.saslMechanism=OAUTHBEARER needs kafka.external.security.tokenEndpoint; name the https URL that gives tokens"
+{{- end }}
+{{- if regexMatch `^https://(localhost|127\.[0-9.]+|0\.0\.0\.0)(:|/|$)` (default "" $security.tokenEndpoint) }}
+- {{ printf "kafka.external.security.tokenEndpoint=%s is each pod itself; name it as pods reach it" $security.tokenEndpoint | quote }}
+{{- end }}
+{{- if and (not $tokens) (or $security.tokenEndpoint $security.tokenScope) }}
+- {{ printf "kafka.external.security.tokenEndpoint or tokenScope with protocol=%s and saslMechanism=%s, which takes no tokens; use OAUTHBEARER with SASL_SSL, or leave them out" $security.protocol $security.saslMechanism | quote }}
 {{- end }}
 {{- if and (not (hasSuffix "SSL" $security.protocol)) (or $security.caSecret $security.certificateSecret) }}
 - {{ printf "kafka.external.security.caSecret or certificateSecret with protocol=%s, which does not encrypt; use SSL or SASL_SSL" $security.protocol | quote }}

@@ -71,6 +71,14 @@
 - name: MARKET_SPREAD_KAFKA_PASSWORD_FILE
   value: /etc/market-spread/kafka/password/password
 {{- end }}
+{{- if eq $security.saslMechanism "OAUTHBEARER" }}
+- name: MARKET_SPREAD_KAFKA_TOKEN_ENDPOINT
+  value: {{ $security.tokenEndpoint | quote }}
+{{- if $security.tokenScope }}
+- name: MARKET_SPREAD_KAFKA_TOKEN_SCOPE
+  value: {{ $security.tokenScope | quote }}
+{{- end }}
+{{- end }}
 {{- if $security.caSecret }}
 - name: MARKET_SPREAD_KAFKA_CA_FILE
   value: /etc/market-spread/kafka/ca/ca.crt

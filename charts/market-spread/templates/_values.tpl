@@ -3,7 +3,7 @@
 {{- define "market-spread.checks.addresses" -}}
 {{- $octet := "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])" }}
 {{- $policy := .Values.networkPolicy }}
-{{- $lists := dict "networkPolicy.dns.cidrs" $policy.dns.cidrs "networkPolicy.apiServer.cidrs" $policy.apiServer.cidrs "networkPolicy.kafka.cidrs" $policy.kafka.cidrs }}
+{{- $lists := dict "networkPolicy.dns.cidrs" $policy.dns.cidrs "networkPolicy.apiServer.cidrs" $policy.apiServer.cidrs "networkPolicy.kafka.cidrs" $policy.kafka.cidrs "networkPolicy.tokens.cidrs" (dig "tokens" "cidrs" (list) $policy) }}
 {{- range $name, $cidrs := $lists }}
 {{- range $cidrs }}
 {{- $address := splitList "/" . | first }}

@@ -12,7 +12,7 @@ from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    texts = {"password": 'p"a\\s s\n', "ca": "CA", "certificate": "CHAIN", "key": "KEY"}
+    texts = {"password": 'p"a\\s s\n', "ca": "CA", "certificate": "CHAIN", "key": "KEY", "lines": "BEGIN\nEND\n"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     return {name: tmp_path / name for name in texts}
@@ -81,6 +81,53 @@ def test_plain_login_has_its_own_module(files: dict[str, Path]) -> None:
     )
 
 
+def tokens(files: dict[str, Path], **changes: Any) -> KafkaSecurity:
+    return scram(files, **{"sasl_mechanism": "OAUTHBEARER", "token_endpoint": "https://login.example.com/t", **changes})
+
+
+def test_jvm_gets_its_tokens_from_the_endpoint_and_no_other(files: dict[str, Path]) -> None:
+    security = tokens(files, token_scope="load test", ca_file=files["lines"])
+
+    options = security.kafka_java_options()
+
+    assert options["sasl.mechanism"] == "OAUTHBEARER"
+    assert options["sasl.oauthbearer.token.endpoint.url"] == "https://login.example.com/t"
+    assert options["sasl.login.callback.handler.class"].endswith(".OAuthBearerLoginCallbackHandler")
+    assert options["sasl.jaas.config"] == (
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+        'clientId="spread" clientSecret="p\\"a\\\\s s" scope="load test" '
+        'ssl.truststore.type="PEM" ssl.truststore.certificates="BEGIN\\nEND\\n";'
+    )
+    assert security.java_flags() == ("-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=https://login.example.com/t")
+    assert (PLAINTEXT.java_flags(), scram(files).java_flags()) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "http://login.example.com/t", "https://", "https://id:secret@login.example.com/t", "https://a b/t", "login",
+        "http://127.0.0.1.example.com/t", "http://localhost.example.com/t", "https://login.example.com/'t",
+    ],
+)  # fmt: skip
+def test_a_secret_is_sent_nowhere_but_by_tls_or_to_this_machine(files: dict[str, Path], endpoint: str) -> None:
+    with pytest.raises(ValueError, match="; use an https URL, since the client's secret goes there"):
+        tokens(files, token_endpoint=endpoint)
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["https://login:8443", "http://127.0.0.1:80/t", "http://localhost/", "http://[::1]:1"]
+)
+def test_endpoint_is_elsewhere_with_tls_or_here(files: dict[str, Path], endpoint: str) -> None:
+    assert tokens(files, token_endpoint=endpoint).has_tokens
+
+
+def test_endpoint_belongs_to_tokens_and_tokens_need_it(files: dict[str, Path]) -> None:
+    with pytest.raises(ValueError, match="kafka_token_endpoint is not set; kafka_sasl_mechanism=OAUTHBEARER needs it"):
+        tokens(files, token_endpoint=None)
+    with pytest.raises(ValueError, match="kafka_token_scope is set, but kafka_sasl_mechanism=SCRAM-SHA-512 does not"):
+        scram(files, token_scope="x")
+
+
 def test_everything_that_is_wrong_is_named_at_once() -> None:
     environment = {
         "MARKET_SPREAD_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
@@ -92,8 +139,9 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
         from_environment(KafkaSecurity, environment)
 
     assert str(raised.value) == (
-        "kafka_username is not set; SASL_SSL needs it; kafka_password_file is not set; SASL_SSL needs it; "
-        "kafka_sasl_mechanism='GSSAPI'; use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512; "
+        "kafka_username is not set; kafka_security_protocol=SASL_SSL needs it; "
+        "kafka_password_file is not set; kafka_security_protocol=SASL_SSL needs it; "
+        "kafka_sasl_mechanism='GSSAPI'; use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER; "
         "kafka_certificate_file and kafka_key_file go together; give both or none"
     )
 

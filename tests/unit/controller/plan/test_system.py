@@ -98,7 +98,7 @@ def test_security_is_that_of_every_process_with_whole_paths(tmp_path: Path) -> N
         ({"bootstrap": "b:1", "security": {"protocol": "TLS"}}, "protocol='TLS'; use one of PLAINTEXT, SSL"),
         (
             {"bootstrap": "b:1", "security": {"protocol": "SASL_SSL"}},
-            "sasl_mechanism is not set; SASL_SSL needs it; username is not set",
+            "sasl_mechanism is not set; protocol=SASL_SSL needs it; username is not set",
         ),
         (
             {"bootstrap": "b:1", "security": LOGIN | {"protocol": "SSL"}},

@@ -23,7 +23,7 @@ def open_session(config: JobConfig, folder: Path) -> SparkSession:
         # Hadoop's own starts a `chmod` for each file, eight while the output stands still between two batches. This one
         # comes with the connector.
         "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
-        "spark.driver.extraJavaOptions": config.java_options,
+        "spark.driver.extraJavaOptions": f"{config.java_options} {config.java_flags()}".strip(),
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{round(config.slots_timeout_s)}s",
         **(pod_settings(config) if config.is_on_kubernetes else {}),
@@ -43,6 +43,7 @@ def pod_settings(config: JobConfig) -> dict[str, str]:
     values = {
         **asdict(config),
         "executor_template": config.executor_template or "",
+        "executor_java_options": f"{config.executor_java_options} {config.java_flags()}".strip(),
         "lost_executors_max": 10 * config.executors,
         "slots_timeout_s": round(config.slots_timeout_s),
     }

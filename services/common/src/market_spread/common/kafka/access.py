@@ -22,9 +22,11 @@ class SecurityKeys:
 
     protocol: Annotated[str, choice(PROTOCOLS, "How it is spoken to.")]
     sasl_mechanism: Annotated[str | None, text(f"Of a login: {', '.join(MECHANISMS)}.")] = None
-    username: Annotated[str | None, text("Of a login.")] = None
-    password_file: Annotated[str | None, text("File with the password of a login.")] = None
-    ca_file: Annotated[str | None, text("PEM certificates that the broker's is held to; else the system's.")] = None
+    username: Annotated[str | None, text("Of a login; with OAUTHBEARER the client's id.")] = None
+    password_file: Annotated[str | None, text("File with the password of a login, or the client's secret.")] = None
+    token_endpoint: Annotated[str | None, text("URL that gives OAUTHBEARER's tokens (client credentials).")] = None
+    token_scope: Annotated[str | None, text("What such a token is asked for; without, the endpoint decides.")] = None
+    ca_file: Annotated[str | None, text("PEM, for the certificates of broker and endpoint; else the system's.")] = None
     certificate_file: Annotated[str | None, text("PEM, for brokers that ask for one.")] = None
     key_file: Annotated[str | None, text("Of that certificate: PEM, PKCS #8, not encrypted.")] = None
 

@@ -30,10 +30,7 @@ def checks(profile: TuningProfile, tree: HostTree, cpus: HostCpus, resources: Re
     # What is wanted, None if it is not looked at, and what is found, which must be the same.
     simple: tuple[tuple[str, str | None, Callable[[], str]], ...] = (
         ("smt", _wanted(verified.smt), lambda: _on_off(tree.read(f"{CPU}/smt/active").strip() == "1")),
-        *(
-            (f"kernel argument {argument}", "given", partial(_kernel_argument, tree, argument))
-            for argument in verified.kernel_arguments
-        ),
+        *((f"kernel argument {it}", "given", partial(_kernel_argument, tree, it)) for it in verified.kernel_arguments),
         # The first line is a heading.
         ("swap", _wanted(verified.swap), lambda: _on_off(len(tree.read("proc/swaps").strip().splitlines()) > 1)),
         ("numa_nodes", _wanted(verified.numa_nodes), lambda: str(len(_numa_nodes(tree)))),

@@ -101,18 +101,10 @@ async def _web(config: AggregatorConfig, store: Store, clock: Clock, web_socket:
         archive = Archive(config.runs_folder, clock=clock, history_bytes_max=config.history_bytes_max // 4)
     hosts = Hosts(config.host, [name.strip() for name in config.allowed_hosts.split(",") if name.strip()])
     app = web_app(store, clock, feeds=feeds, archive=archive, hosts=hosts)
-    web = _WebServer(
-        uvicorn.Config(
-            app,
-            http=_Connection,
-            lifespan="off",
-            log_config=None,
-            log_level=logging.WARNING,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
-    )
+    web = _WebServer(uvicorn.Config(
+        app, http=_Connection, lifespan="off", log_config=None, log_level=logging.WARNING, access_log=False,
+        server_header=False, timeout_graceful_shutdown=1,
+    ))  # fmt: skip
     serving = asyncio.create_task(web.serve(sockets=[web_socket]))
     ticking = asyncio.create_task(_tick(feeds))
     try:

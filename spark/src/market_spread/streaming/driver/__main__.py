@@ -19,13 +19,7 @@ from market_spread.common.processes import call_on_signals, cpu_us_of, family
 from market_spread.common.telemetry import metrics
 from market_spread.common.telemetry.recorder import Recorder, record_committed
 from market_spread.streaming.applications.registry import find
-from market_spread.streaming.driver.checkpoint import (
-    CheckpointLock,
-    bind_state_form,
-    newest_offsets,
-    refuse_other_kafka,
-    spread_state,
-)
+from market_spread.streaming.driver import checkpoint as checkpoints
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.control_service import JobService
 from market_spread.streaming.driver.engine import EarlyEnd, SparkEngine
@@ -81,8 +75,8 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     counts = _partition_counts(broker, topics, clock, within_ns=within_ns, make=make)
     check_partitions(pipeline, config.mode, counts)
     # Read before the topics' ends: a predecessor may still be running, and its offsets only grow.
-    if known := newest_offsets(checkpoint):
-        refuse_other_kafka(checkpoint, known, broker.end_offsets(topics))
+    if known := checkpoints.newest_offsets(checkpoint):
+        checkpoints.refuse_other_kafka(checkpoint, known, broker.end_offsets(topics))
     if lease is not None:
         lease.wait_until_held()
     is_local = config.master.startswith("local")
@@ -107,14 +101,15 @@ def _run_job(config: JobConfig, folder: Path) -> None:
     with serving(config, "Job", service, recorder=recorder, clock=clock):
         if config.standby:
             broker.create_topics({REHEARSAL_TOPIC: 1})
-            lock = CheckpointLock(spark, checkpoint)  # a name of its own: the JVM drops what Python has forgotten
+            # With a name of its own: the JVM drops what Python has forgotten.
+            lock = checkpoints.CheckpointLock(spark, checkpoint)
             supervisor.stand_by(
                 lock.acquire,
                 SparkEngine(spark, pipeline, rehearsal_config(config, pipeline, folder)),
                 WarmUp(_REHEARSAL_BATCHES, short_s or config.batch_s, _REHEARSAL_S),
             )
-        bind_state_form(checkpoint, mode.state_form(pipeline))
-        spread_state(spark, checkpoint, state_partitions)
+        checkpoints.bind_state_form(checkpoint, mode.state_form(pipeline))
+        checkpoints.spread_state(spark, checkpoint, state_partitions)
         supervisor.run()
     if lease is not None:
         spark.stop()  # so the next holder finds none of our executors running

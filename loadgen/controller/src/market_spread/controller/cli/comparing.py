@@ -41,19 +41,14 @@ def _figure_options(command: options.Command) -> options.Command:
     """--figure and --least: what is compared, and which difference matters. The command takes `figures`."""
 
     @click.option(
-        "--figure",
-        "chosen",
-        multiple=True,
-        metavar="FIELD",
+        "--figure", "chosen", multiple=True, metavar="FIELD",
         help="Compare this field of the result, such as latency_ns.p99; may be given several times. Append :higher or "
         ":lower to say which is better.",
-    )
+    )  # fmt: skip
     @click.option(
-        "--least",
-        multiple=True,
-        metavar="SHARE",
+        "--least", multiple=True, metavar="SHARE",
         help="Smallest difference that matters, by default 5%; latency_ns.p99=10% sets it for one figure.",
-    )
+    )  # fmt: skip
     @wraps(command)
     def with_figures(chosen: tuple[str, ...], least: tuple[str, ...], **given: Any) -> Any:
         from market_spread.controller.compare.figures import read_figures
@@ -108,13 +103,9 @@ def compare(
 @click.command(epilog="Example: market-spread ab before.yaml after.yaml --repeats 8 -- --duration 30")
 @click.argument("words", metavar="A.yaml B.yaml [-- RUN_OPTIONS]", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
-    "--checkout",
-    "checkouts",
-    multiple=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
+    "--checkout", "checkouts", multiple=True, type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
     help="Given twice: run one workload, A.yaml, as it is in each of these working trees, with the files beside it.",
-)
+)  # fmt: skip
 @click.option(
     "--repeats", type=click.IntRange(1, 1000), default=8, help="Pairs of valid runs; a verdict needs 6 or more."
 )
@@ -221,12 +212,10 @@ def history(
 @click.argument("workload", type=options.INPUT)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 @click.option(
-    "--slo",
-    multiple=True,
-    metavar="NAME=VALUE",
+    "--slo", multiple=True, metavar="NAME=VALUE",
     help="What must hold: p50, p95, p99, p99.9, p99.99 or max with a time, rate=99% of the offered rate, loss=0. May "
     "be given several times.",
-)
+)  # fmt: skip
 @click.option("--start", type=click.IntRange(1), help="First rate, messages per second; by default the workload's.")
 @click.option("--from", "low", type=click.IntRange(1), default=100, help="Lowest rate to try.")
 @click.option("--to", "high", type=click.IntRange(1), default=10_000_000, help="Highest rate to try.")

@@ -9,24 +9,18 @@ from typing import Any
 import click
 
 from market_spread.common.errors import UsageError
-from market_spread.controller.cli.options import (
-    INPUT,
-    Number,
-    json_option,
-    rate_option,
-    runs_folder_option,
-    symbols_option,
-)
+from market_spread.controller.cli import options
+from market_spread.controller.cli.options import INPUT, Number
 
 
 @click.command(epilog="Example: market-spread plan --rate 3000000 --symbols 35000")
 @click.argument("workload", type=INPUT, required=False)
-@rate_option
-@symbols_option
+@options.rate_option
+@options.symbols_option
 @click.option("--machine", default="c4.8xlarge", help="What a node is: c4.8xlarge or this.")
 @click.option("--core-speed", type=Number(0.01, 100), default=1, help="Of its cores; the measured ones are 1.")
 @click.option("--measured", type=INPUT, help="Measured runs to fit to instead, of tests/benchmarks/capacity.py.")
-@json_option("Print the plan as JSON instead.")
+@options.json_option("Print the plan as JSON instead.")
 def plan(
     workload: Path | None, machine: str, core_speed: float, measured: Path | None, as_json: bool, **changes: Any
 ) -> None:
@@ -52,11 +46,11 @@ def plan(
 @click.command(epilog="Example: market-spread selftest --rate 20000")
 @click.option("--rate", type=click.IntRange(1, 5_000_000), required=True, help="Messages a second, 1 to 5,000,000.")
 @click.option("--duration", type=Number(0.001, 604_800), default=20.0, help="Seconds at each rate, 0.001 to 604,800.")
-@runs_folder_option("Folder of the runs that will show the result.")
+@options.runs_folder_option("Folder of the runs that will show the result.")
 @click.option(
     "--anchor", is_flag=True, help="Instead make one run of a system that answers at once, for `history --anchor null`."
 )
-@json_option()
+@options.json_option()
 def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_json: bool) -> None:
     """Measure the rig itself, on this machine.
 

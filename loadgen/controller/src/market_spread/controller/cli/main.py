@@ -112,11 +112,9 @@ def setup(as_json: bool) -> None:
 @click.option("--resume", metavar="RUN_ID", help="Resume an interrupted run instead of starting a WORKLOAD.")
 @_monitored
 @click.option(
-    "--target",
-    type=click.Choice(["local", "kubernetes"]),
-    default="local",
+    "--target", type=click.Choice(["local", "kubernetes"]), default="local",
     help="Where to run: processes on this machine, or a release of the chart market-spread.",
-)
+)  # fmt: skip
 @click.option("--release", default="market-spread", help="Name of the release.")
 @click.option("--namespace", default="default", help="Namespace of the release.")
 @click.option("--context", show_default="the current one", help="Context of the kubeconfig.")
@@ -210,11 +208,9 @@ def replay(nbbo: Path, orders: Path, rate: int, runs_folder: Path, as_json: bool
 @_duration
 @options.symbols_option
 @click.option(
-    "--start",
-    type=int,
-    default=1_700_000_000_000_000_000,
+    "--start", type=int, default=1_700_000_000_000_000_000,
     help="Intended send time of the first measured message, Unix nanoseconds.",
-)
+)  # fmt: skip
 @_as_json
 def generate(workload: Path, nbbo: Path, orders: Path, start: int, as_json: bool, **changes: Any) -> None:
     """Write the messages of a WORKLOAD to files.
@@ -277,12 +273,9 @@ def describe(application: str, as_json: bool) -> None:
 @main.command(epilog="Example: market-spread pipeline word_count --input lines=README.md")
 @click.argument("application")
 @click.option(
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="SOURCE=FILE",
+    "--input", "inputs", multiple=True, metavar="SOURCE=FILE",
     help="Use the lines of the file as messages of the source. May be given once for each source.",
-)
+)  # fmt: skip
 @click.option("--mode", type=click.Choice(MODES), default=MICRO_BATCH, help="Mode of the job.")
 @options.json_option("Print each record as JSON, with its sink and its value.")
 def pipeline(application: str, inputs: tuple[str, ...], mode: str, as_json: bool) -> None:

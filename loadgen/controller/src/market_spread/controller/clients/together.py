@@ -66,19 +66,17 @@ def merged_replicas(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -
     return JobStatusResponse(
         phase=Phase.PHASE_STARTING if is_unknown else first.phase,
         detail=f"{silent} of {silent + len(statuses)} replicas do not answer" if is_unknown else first.detail,
-        mode=first.mode,
-        batch_id=min(status.batch_id for status in statuses),
+        mode=first.mode, batch_id=min(status.batch_id for status in statuses),
         committed=partition_offsets(committed_by_all),
         messages_committed=max(status.messages_committed for status in statuses),
         records_read=min(status.records_read for status in statuses),
         messages_processed=min(status.messages_processed for status in statuses),
-        restarts=sum(status.restarts for status in statuses),
-        cpu_us=sum(status.cpu_us for status in statuses),
+        restarts=sum(status.restarts for status in statuses), cpu_us=sum(status.cpu_us for status in statuses),
         counted_unix_ns=min(status.counted_unix_ns for status in statuses),
         counted_cpu_us=sum(status.counted_cpu_us for status in statuses),
         process_ids=[pid for status in statuses for pid in status.process_ids],
         batches=sorted((batch for status in statuses for batch in status.batches), key=lambda it: it.start_unix_ns),
-    )
+    )  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -38,7 +38,13 @@ class Host:
     def sections(self) -> dict[str, Section]:
         """The facts by section: cpu, kernel, memory, clock and limits."""
         cgroup = self.cgroup() or "none"
-        computed = {"cpu": self.cpu(), "kernel": self._kernel(), "memory": self._memory(), "limits": self._limits()}
+        # The drivers of its network: of what is hardware, or pretends to be. The CPUs that this process may run on.
+        drivers = {link.resolve().name for link in (self._root / "sys/class/net").glob("*/device/driver")}
+        affinity = format_cpus(os.sched_getaffinity(0)) if self._root == _ROOT else None
+        computed: dict[str, dict[str, Scalar]] = {
+            "cpu": self.cpu(), "memory": self._memory(), "limits": {"affinity": affinity},
+            "kernel": {"network_drivers": ",".join(sorted(drivers)) or None},
+        }  # fmt: skip
         return {
             section: {name: self._shown(path.format(cgroup=cgroup)) for name, path in files.items()}
             | computed.get(section, {})
@@ -62,11 +68,6 @@ class Host:
             "turbo": self._turbo(),
         }  # fmt: skip
 
-    def _kernel(self) -> dict[str, Scalar]:
-        """The drivers of its network: of what is hardware, or pretends to be."""
-        drivers = {link.resolve().name for link in (self._root / "sys/class/net").glob("*/device/driver")}
-        return {"network_drivers": ",".join(sorted(drivers)) or None}
-
     def _memory(self) -> dict[str, Scalar]:
         sizes = dict(re.findall(r"^(\w+): *(\d+)", self.read("proc/meminfo") or "", re.MULTILINE))
         return {
@@ -76,10 +77,6 @@ class Host:
             "transparent_huge_pages_defrag": self._chosen("sys/kernel/mm/transparent_hugepage/defrag"),
             "huge_pages": sizes.get("HugePages_Total"),
         }
-
-    def _limits(self) -> dict[str, Scalar]:
-        """The CPUs that this process may run on."""
-        return {"affinity": format_cpus(os.sched_getaffinity(0)) if self._root == _ROOT else None}
 
     def cgroup(self) -> Path | None:
         """The folder of this process's cgroup (version 2); None if there is none."""
@@ -121,11 +118,9 @@ def this_machine() -> dict[str, Any]:
     """Facts of the machine this runs on that a figure must be read with."""
     return {
         "cpu_model": str(Host().cpu()["model"] or platform.processor() or "unknown"),
-        "cores": len(os.sched_getaffinity(0)),
-        "memory_bytes": psutil.virtual_memory().total,
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-    }
+        "cores": len(os.sched_getaffinity(0)), "memory_bytes": psutil.virtual_memory().total,
+        "kernel": platform.release(), "python": platform.python_version(),
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,13 +103,11 @@ class Capture:
         """Write the manifest: everything is there and runs. Best effort: unavailable sections are omitted."""
         settings = self._plan.workload.to_mapping()
         sections: dict[str, Section] = {
-            "code": provenance.code(),
-            "packages": provenance.packages(),
+            "code": provenance.code(), "packages": provenance.packages(),
             **(self._host.sections() if self._host is not None else {}),
             "workload": flat({name: value for name, value in settings.items() if name != "purpose"}),
-            "data": provenance.data_section(self._plan),
-            "measurement": _MEASUREMENT,
-        }
+            "data": provenance.data_section(self._plan), "measurement": _MEASUREMENT,
+        }  # fmt: skip
         if isinstance(workload := self._plan.workload, SystemWorkload):
             sections["system_code"] = provenance.state_of(Path(workload.system.folder))
         try:

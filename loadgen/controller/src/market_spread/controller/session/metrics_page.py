@@ -161,15 +161,13 @@ def verdict_note(run_id: str, plan: RunPlan, observed: Observed, result: Result,
     rows = [LATENCY_HEAD, *latency_rows(result, decimals=2)] if histograms else []
     is_judged = bool(histograms) and until_ns > from_ns
     judgement = Judgement(
-        cause=result.cause or "",
-        outcome=result.outcome,
+        cause=result.cause or "", outcome=result.outcome,
         failed=[FailedCheck(check=each["check"], text=each["text"], cause=each["cause"]) for each in decisive],
         histograms=histograms,
         too_few=[TooFewClusters(key=each.key, clusters=few.get(_path(each.key), {})) for each in histograms],
-        rows=[LatencyRow(cells=cells) for cells in rows],
-        from_unix_ns=from_ns if is_judged else 0,
+        rows=[LatencyRow(cells=cells) for cells in rows], from_unix_ns=from_ns if is_judged else 0,
         to_unix_ns=until_ns if is_judged else 0,
-    )
+    )  # fmt: skip
     text = "; ".join(result.reasons)
     return NoteRequest(
         run_id=run_id, unix_ns=unix_ns, kind="verdict", name=result.verdict.value, text=text, judgement=judgement

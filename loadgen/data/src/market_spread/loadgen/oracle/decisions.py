@@ -110,13 +110,11 @@ class DecisionJudge(InputJudge):
             sentences["stale"] = (sentences["stale"] + sentences[_LATE])[:SENTENCES_MAX]
         del counts[_LATE], sentences[_LATE]
         return DecisionJudgement(
-            orders=self._orders,
-            decided=self._decided,
+            orders=self._orders, decided=self._decided,
             accepted=int((first & self._known & (decisions.verdict == ord(ACCEPTED))).sum()),
             duplicates_allowed=self._duplicates_allowed,
-            sentences={kind: tuple(said) for kind, said in sentences.items()},
-            **counts,
-        )
+            sentences={kind: tuple(said) for kind, said in sentences.items()}, **counts,
+        )  # fmt: skip
 
     def _add_chunk(self, orders: Orders) -> None:
         book = self._book

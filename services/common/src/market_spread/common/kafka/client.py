@@ -117,17 +117,14 @@ class Consumer:
         return {
             (partition.topic, partition.partition): [
                 Record(
-                    record.offset,
-                    record.value or b"",
+                    record.offset, record.value or b"",
                     record.timestamp if record.timestamp_type == _LOG_APPEND_TIME else None,
-                    record.key,
-                    record.headers,
-                    record.timestamp,
+                    record.key, record.headers, record.timestamp,
                 )
                 for record in records
             ]
             for partition, records in found.items()
-        }
+        }  # fmt: skip
 
     def position(self, partition: Partition) -> int:
         """The offset from which it reads on; it is also behind what is no record of a message."""

@@ -71,7 +71,9 @@ def _histograms(metric: Metric, names: Sequence[str], group: list[ExposedSeries]
     for series in group:
         if isinstance(series.value, HdrCounts):
             values = [series.labels[name] for name in names]
-            histograms.add_metric(values, _buckets(series.value), series.value.sum_us / 1e6)
+            cumulative = np.concatenate(([0], np.cumsum(series.value.counts)))[_EDGE_INDICES].tolist()
+            buckets = [*zip(_LE, cumulative, strict=True), ("+Inf", series.value.count)]
+            histograms.add_metric(values, buckets, series.value.sum_us / 1e6)
             for quantile, seconds in _quantiles(series.value):
                 quantiles.add_metric([*values, quantile], seconds)
             for quantile, seconds in _quantiles(series.recent) if series.recent is not None else ():
@@ -80,11 +82,6 @@ def _histograms(metric: Metric, names: Sequence[str], group: list[ExposedSeries]
     yield quantiles
     if recent.samples:
         yield recent
-
-
-def _buckets(histogram: HdrCounts) -> list[tuple[str, float]]:
-    cumulative = np.concatenate(([0], np.cumsum(histogram.counts)))[_EDGE_INDICES]
-    return [*zip(_LE, cumulative.tolist(), strict=True), ("+Inf", histogram.count)]
 
 
 def _quantiles(histogram: HdrCounts) -> Iterator[tuple[str, float]]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 
 class MetricKind(Enum):
@@ -22,19 +23,13 @@ class Metric:
     labels: tuple[str, ...] = ()
 
 
-def histogram(name: str, meaning: str, *labels: str) -> Metric:
-    """A histogram of ours, of times."""
-    return Metric(f"market_spread_{name}_seconds", MetricKind.HISTOGRAM, meaning, labels)
+def _ours(kind: MetricKind, ending: str, name: str, meaning: str, *labels: str) -> Metric:
+    return Metric(f"market_spread_{name}{ending}", kind, meaning, labels)
 
 
-def counter(name: str, meaning: str, *labels: str) -> Metric:
-    """A counter of ours."""
-    return Metric(f"market_spread_{name}_total", MetricKind.COUNTER, meaning, labels)
-
-
-def gauge(name: str, meaning: str, *labels: str) -> Metric:
-    """A gauge of ours."""
-    return Metric(f"market_spread_{name}", MetricKind.GAUGE, meaning, labels)
+histogram = partial(_ours, MetricKind.HISTOGRAM, "_seconds")
+counter = partial(_ours, MetricKind.COUNTER, "_total")
+gauge = partial(_ours, MetricKind.GAUGE, "")
 
 
 # Sender

@@ -133,12 +133,10 @@ def as_json(view: View) -> str:
 def series_of(series_id: SeriesId, total: Any, intervals: Iterable[HistogramInterval | Point]) -> View:
     """A series with intervals."""
     return {
-        "name": series_id.name,
-        "kind": series_id.metric.kind.value,
-        "labels": {**dict(series_id.labels), "source": series_id.source},
-        "total": total,
+        "name": series_id.name, "kind": series_id.metric.kind.value,
+        "labels": {**dict(series_id.labels), "source": series_id.source}, "total": total,
         "intervals": [_interval(interval) for interval in intervals],
-    }
+    }  # fmt: skip
 
 
 def total_of(series: Series) -> Any:

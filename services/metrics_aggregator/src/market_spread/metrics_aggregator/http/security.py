@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 
@@ -67,11 +68,9 @@ def _refusal(scope: Scope, hosts: Hosts) -> ASGIApp | None:
 
 
 def _is_address(name: str) -> bool:
-    try:
-        ip_address(name.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(ip_address(name.removeprefix("[").removesuffix("]")))
+    return False
 
 
 async def _send_with_headers(send: Send, message: Message) -> None:

@@ -21,19 +21,8 @@ from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType
 from market_spread.common.job_contract import duration
 from market_spread.common.wire.layout import InvalidReason
 from market_spread.streaming.messages import Names
+from market_spread.streaming.modes import rows as row_ops
 from market_spread.streaming.modes.micro_batch.as_of_join import join_frames
-from market_spread.streaming.modes.rows import (
-    METADATA_TYPES,
-    apply_step,
-    branch_rows,
-    count_late,
-    is_good,
-    output_records,
-    refused,
-    row_key,
-    union_all,
-    with_values,
-)
 from market_spread.streaming.modes.support import why_by_row
 from market_spread.streaming.operators.stateful import (
     AsOfJoin,
@@ -70,33 +59,35 @@ _MICROSECONDS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
     """See `Mode.compile`."""
     rows = reduce(_apply_step, pipeline.stream.computations, _after_state(pipeline, records))
-    output = output_records(rows, pipeline, topics)
+    output = row_ops.output_records(rows, pipeline, topics)
     if pipeline.late is None:
         return output
-    late = _late_rows(pipeline, branch_rows(pipeline, records, _apply_step, is_counted=False))
-    return union_all([output, output_records(late, pipeline.late, topics)])
+    late = _late_rows(pipeline, row_ops.branch_rows(pipeline, records, _apply_step, is_counted=False))
+    return row_ops.union_all([output, row_ops.output_records(late, pipeline.late, topics)])
 
 
 def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFrame:
-    stream, branches = pipeline.stream, partial(branch_rows, pipeline, records, _apply_step)
+    stream, branches = pipeline.stream, partial(row_ops.branch_rows, pipeline, records, _apply_step)
     match stream.state:
         case AsOfJoin() as state if why_by_row(pipeline) is None:
             return join_frames(pipeline, state, records)
         case RangeWindow() | SessionWindow() | Deduplicate() | IntervalJoin() as state:
             # Malformed rows bypass what drops late rows: they have no time.
-            malformed = union_all(branches(is_counted=False)).where(~is_good())
-            return union_all([_by_time(stream, state, branches()), malformed.select(*METADATA_TYPES)])
+            malformed = row_ops.union_all(branches(is_counted=False)).where(~row_ops.is_good())
+            return row_ops.union_all([_by_time(stream, state, branches()), malformed.select(*row_ops.METADATA_TYPES)])
         case AsOfJoin() | RunningTotal() | StatefulMap() | CountWindow() as state:
             return _keyed(pipeline, state, branches())
         case None:
-            return union_all(branches())
+            return row_ops.union_all(branches())
 
 
 # Python without state
 
 
 def _apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
-    return _map_batches(rows, computation) if isinstance(computation, MapBatches) else apply_step(rows, computation)
+    if isinstance(computation, MapBatches):
+        return _map_batches(rows, computation)
+    return row_ops.apply_step(rows, computation)
 
 
 def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:
@@ -104,7 +95,7 @@ def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:
 
     A row without a value in a field that the function takes is malformed.
     """
-    types = ", ".join(f"{name} {kind}" for name, kind in {**step.gives, **METADATA_TYPES}.items())
+    types = ", ".join(f"{name} {kind}" for name, kind in {**step.gives, **row_ops.METADATA_TYPES}.items())
 
     def call(good: pd.DataFrame) -> pd.DataFrame:
         return rows_of(step.gives, step.function(Row({name: good[name].to_numpy() for name in step.takes})), None)
@@ -117,8 +108,8 @@ def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:
             if is_bad.any():
                 yield rows_of(step.gives, {}, chunk[is_bad])
 
-    taken = _filled(with_values(rows, step.takes), step.takes)
-    return taken.select(*step.takes, *METADATA_TYPES).mapInPandas(work, types)
+    taken = _filled(row_ops.with_values(rows, step.takes), step.takes)
+    return taken.select(*step.takes, *row_ops.METADATA_TYPES).mapInPandas(work, types)
 
 
 def _attempted(
@@ -144,7 +135,7 @@ def rows_of(gives: Iterable[str], given: Mapping[str, Any], origin: pd.DataFrame
     count = len(next(iter(given.values()))) if origin is None else len(origin)
     nothing = np.full(count, None, object)
     fields = {name: given.get(name, nothing) for name in gives}
-    metadata = {name: nothing if origin is None else _without_nan(origin[name]) for name in METADATA_TYPES}
+    metadata = {name: nothing if origin is None else _without_nan(origin[name]) for name in row_ops.METADATA_TYPES}
     return pd.DataFrame({**fields, **metadata})
 
 
@@ -163,7 +154,7 @@ def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
     """
     empty: dict[type[DataType], Column] = {StringType: F.lit(""), BinaryType: F.lit(b"")}
     fields = {
-        name: F.coalesce(F.when(is_good(), F.col(name)), empty.get(type(kind), F.lit(0).cast(kind)))
+        name: F.coalesce(F.when(row_ops.is_good(), F.col(name)), empty.get(type(kind), F.lit(0).cast(kind)))
         for name, kind in ((name, rows.schema[name].dataType) for name in names)
         if isinstance(kind, AtomicType)
     }
@@ -180,7 +171,7 @@ def _by_time(
     times = [str(schema.time) for schema in stream.schemas.values()]
     if isinstance(state, IntervalJoin):
         return _joined(stream, state, [_timed(rows, [time], state) for rows, time in zip(branches, times, strict=True)])
-    rows = _timed(union_all(branches), times, state)
+    rows = _timed(row_ops.union_all(branches), times, state)
     match state:
         case Deduplicate():
             return rows.dropDuplicates([*stream.keys, "_time"])
@@ -196,7 +187,7 @@ def _by_time(
         F.unix_micros("window.start").alias("window_start_us"),
         F.unix_micros("window.end").alias("window_end_us"),
         *state.aggregates,
-        *(F.lit(None).cast(kind).alias(name) for name, kind in METADATA_TYPES.items()),
+        *(F.lit(None).cast(kind).alias(name) for name, kind in row_ops.METADATA_TYPES.items()),
     )
 
 
@@ -208,13 +199,13 @@ def _late_rows(pipeline: Pipeline, branches: Sequence[DataFrame]) -> DataFrame:
     """
     state = cast(ByTime, pipeline.stream.state)
     times = [str(schema.time) for schema in pipeline.stream.schemas.values()]
-    rows = union_all([_timed(each, [time], state) for each, time in zip(branches, times, strict=True)])
+    rows = row_ops.union_all([_timed(each, [time], state) for each, time in zip(branches, times, strict=True)])
     fields = [field for field in rows.schema if field.name != "_time"]
     schema = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in fields)
     row = F.to_json(F.struct(*(field.name for field in fields)), _MICROSECONDS).alias("row")
     grouped = rows.select("topic", "partition", _over_us(state), "_time", row).groupBy("topic", "partition")
     late = grouped.applyInPandasWithState(_too_late, "row string", "nothing int", "append", GroupStateTimeout.NoTimeout)
-    return count_late(late.select(F.from_json("row", schema, _MICROSECONDS).alias("row")).select("row.*"))
+    return row_ops.count_late(late.select(F.from_json("row", schema, _MICROSECONDS).alias("row")).select("row.*"))
 
 
 def _too_late(_: object, chunks: "Iterable[DataFrameLike]", state: GroupState) -> "Iterator[DataFrameLike]":
@@ -238,7 +229,7 @@ def _us(seconds: float) -> Column:
 
 def _timed(rows: DataFrame, times: Iterable[str], state: ByTime) -> DataFrame:
     time = F.timestamp_micros(F.coalesce(*times).cast("bigint"))
-    return rows.where(is_good()).withColumn("_time", time).withWatermark("_time", duration(state.late_s))
+    return rows.where(row_ops.is_good()).withColumn("_time", time).withWatermark("_time", duration(state.late_s))
 
 
 def _joined(stream: Stream, state: IntervalJoin, branches: Sequence[DataFrame]) -> DataFrame:
@@ -263,11 +254,11 @@ def _keyed(
     keys, schemas = pipeline.stream.keys, pipeline.stream.schemas
     has_times = all(schema.time for schema in schemas.values())
     orders = [_order(state, source, schema.time if has_times else None) for source, schema in schemas.items()]
-    rows = union_all([rows.withColumn("_time", order) for rows, order in zip(branches, orders, strict=True)])
+    rows = row_ops.union_all([rows.withColumn("_time", order) for rows, order in zip(branches, orders, strict=True)])
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     keyed_by = {name: types[name] for name in keys}
     sequence = next((schema.sequence for schema in schemas.values() if schema.sequence), None)
-    fields = {name: kind for name, kind in types.items() if name not in (*METADATA_TYPES, "_time")}
+    fields = {name: kind for name, kind in types.items() if name not in (*row_ops.METADATA_TYPES, "_time")}
     match state:
         case AsOfJoin():
             added = dict.fromkeys(state.added, "bigint")
@@ -289,13 +280,15 @@ def _keyed(
             )
     nullable = [name for name in fields if name not in replace(pipeline.stream, state=None, computations=()).present]
     nulls = F.concat(F.lit(""), *(F.when(F.col(name).isNull(), "1").otherwise("0") for name in nullable))
-    keyed = _filled(rows.withColumns({"_key": row_key(keys), _NULLS: nulls}), [*fields])
+    keyed = _filled(rows.withColumns({"_key": row_ops.row_key(keys), _NULLS: nulls}), [*fields])
     if work.forgets:
-        at = F.when(is_good(), F.timestamp_micros("_time"))
+        at = F.when(row_ops.is_good(), F.timestamp_micros("_time"))
         keyed = keyed.withColumn("_at", at).withWatermark("_at", duration(work.forgets.late_s))
     after = keyed.groupBy("_key").applyInPandasWithState(
         work.run,
-        outputStructType=", ".join(f"`{name}` {kind}" for name, kind in {**work.gives, **METADATA_TYPES}.items()),
+        outputStructType=", ".join(
+            f"`{name}` {kind}" for name, kind in {**work.gives, **row_ops.METADATA_TYPES}.items()
+        ),
         stateStructType=", ".join(f"`{name}` {kind}" for name, kind in work.stored_state.items()),
         outputMode="append",
         timeoutConf=GroupStateTimeout.EventTimeTimeout if work.forgets else GroupStateTimeout.NoTimeout,
@@ -305,9 +298,9 @@ def _keyed(
     present = {name: F.substring(_NULLS, i, 1) == "0" for i, name in enumerate(nullable, 1) if name not in state.adds}
     restored = after.withColumns({name: F.when(there, F.col(name)) for name, there in present.items()}).drop(_NULLS)
     if isinstance(state, RunningTotal):
-        return refused(restored, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
+        return row_ops.refused(restored, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
     emitted = state.emit(Row({name: F.col(name) for name in restored.columns})) if state.emit else F.lit(True)
-    return restored.where(~is_good() | (~_is_of(F.col("_time")) & emitted)).drop("_time")
+    return restored.where(~row_ops.is_good() | (~_is_of(F.col("_time")) & emitted)).drop("_time")
 
 
 def _order(state: StatefulStep, source: str, time: str | None) -> Column:

@@ -17,19 +17,8 @@ from pyspark.sql import functions as F
 from market_spread.common import job_contract
 from market_spread.common.wire.layout import Field, InvalidReason, Kind
 from market_spread.streaming.messages import each_once
+from market_spread.streaming.modes import rows as row_ops
 from market_spread.streaming.modes.real_time.bit_packing import BitField, BitPacking
-from market_spread.streaming.modes.rows import (
-    apply_step,
-    branch_rows,
-    build_and_probe,
-    is_good,
-    long,
-    output_records,
-    refused,
-    row_key,
-    source_rows,
-    union_all,
-)
 from market_spread.streaming.operators.stateful import AsOfJoin, RunningTotal
 from market_spread.streaming.operators.stateless import Row
 from market_spread.streaming.pipeline import Pipeline
@@ -55,7 +44,7 @@ class PackedRows:
 
     def __init__(self, pipeline: Pipeline, state: AsOfJoin) -> None:
         self._key_field = pipeline.stream.keys[0]
-        self._build, self._probe = build_and_probe(pipeline, state)
+        self._build, self._probe = row_ops.build_and_probe(pipeline, state)
         layout, sequence = self._build.layout, str(self._build.sequence)
         self._state_fields = each_once((*state.added.values(), sequence))
         kept = [_bit_field(layout.field(name)) for name in self._state_fields if name != sequence]
@@ -72,9 +61,11 @@ class PackedRows:
         sent = F.when(sent == 0, time).otherwise(sent)  # 0: unknown, the intended time stands in
         distances = {"sent_us": _clamped(sent - time), "read_us": _clamped(F.col("read_us") - time)}
         values = {field.name: _as_number(field) for field in self._row_fields}
-        row = self._row_packing.pack({**values, **distances, "tag": long(_PROBE_ROW)})
-        build, probe = (source_rows(source, records[source.name]) for source in (self._build, self._probe))
-        return union_all([self._packed(build, state, []), self._packed(probe, [long(None)] * len(state), row)])
+        row = self._row_packing.pack({**values, **distances, "tag": row_ops.long(_PROBE_ROW)})
+        build, probe = (row_ops.source_rows(source, records[source.name]) for source in (self._build, self._probe))
+        return row_ops.union_all(
+            [self._packed(build, state, []), self._packed(probe, [row_ops.long(None)] * len(state), row)]
+        )
 
     def is_output(self, emitted: Column) -> Column:
         """Whether a row is output: a malformed one, or a probe row that is emitted."""
@@ -84,7 +75,7 @@ class PackedRows:
     def unpacked(self, added: Mapping[str, str]) -> dict[str, Column]:
         """The fields and stamps of a probe row. added: the build side's fields, by their names in the output."""
         state, row = [F.col(name) for name in self.state_words], self._words()
-        joined = {to: F.coalesce(self.state_packing.unpack(state, of), long(0)) for to, of in added.items()}
+        joined = {to: F.coalesce(self.state_packing.unpack(state, of), row_ops.long(0)) for to, of in added.items()}
         fields = {each.name: _from_number(each, self._row_packing.unpack(row, each.name)) for each in self._row_fields}
         time = fields[str(self._probe.time)]
         stamps = {each.name: time + self._row_packing.unpack(row, each.name) for each in _DISTANCES}
@@ -96,21 +87,21 @@ class PackedRows:
         return {
             "topic": F.regexp_extract(self.key, "^!(.+)/", 1),
             **{name: _ORIGIN.unpack(self._words(), name) for name in ("partition", "offset", "position")},
-            "reason": F.when(tag >= _MALFORMED, tag - long(_MALFORMED)),
+            "reason": F.when(tag >= _MALFORMED, tag - row_ops.long(_MALFORMED)),
         }
 
     def _packed(self, rows: DataFrame, state: Sequence[Column], row: Sequence[Column]) -> DataFrame:
-        bad_tag = F.col("reason") + long(_MALFORMED)
+        bad_tag = F.col("reason") + row_ops.long(_MALFORMED)
         origin = _ORIGIN.pack({name: F.col(name) for name in ("offset", "position", "partition")} | {"tag": bad_tag})
         words = zip(self.row_words, self._padded(row), self._padded(origin), strict=True)
         return rows.select(
-            row_key((self._key_field,)).alias(self.key),
-            *(F.when(is_good(), word).alias(name) for name, word in zip(self.state_words, state, strict=True)),
-            *(F.when(is_good(), good).otherwise(bad).alias(name) for name, good, bad in words),
+            row_ops.row_key((self._key_field,)).alias(self.key),
+            *(F.when(row_ops.is_good(), word).alias(name) for name, word in zip(self.state_words, state, strict=True)),
+            *(F.when(row_ops.is_good(), good).otherwise(bad).alias(name) for name, good, bad in words),
         )
 
     def _padded(self, words: Sequence[Column]) -> list[Column]:
-        return [*words, *[long(0)] * (len(self.row_words) - len(words))]
+        return [*words, *[row_ops.long(0)] * (len(self.row_words) - len(words))]
 
     def _words(self) -> list[Column]:
         return [F.col(name) for name in self.row_words]
@@ -133,9 +124,9 @@ def _bit_field(field: Field) -> BitField:
 def _as_number(field: Field) -> Column:
     if field.kind is not Kind.LETTER:
         return F.col(field.name)
-    index = long(0)
+    index = row_ops.long(0)
     for i, letter in enumerate(field.letters[1:], 1):
-        index = F.when(F.col(field.name) == letter, long(i)).otherwise(index)
+        index = F.when(F.col(field.name) == letter, row_ops.long(i)).otherwise(index)
     return index
 
 
@@ -146,13 +137,13 @@ def _from_number(field: Field, number: Column) -> Column:
 
 
 def _clamped(distance_us: Column) -> Column:
-    return F.greatest(F.least(distance_us, long(_DISTANCE_MAX_US)), long(-_DISTANCE_MAX_US))
+    return F.greatest(F.least(distance_us, row_ops.long(_DISTANCE_MAX_US)), row_ops.long(-_DISTANCE_MAX_US))
 
 
 def compile_pipeline(pipeline: Pipeline, records: Mapping[str, DataFrame], topics: Mapping[str, str]) -> DataFrame:
     """See `Mode.compile`."""
-    rows = reduce(apply_step, pipeline.stream.computations, _after_state(pipeline, records))
-    return output_records(rows, pipeline, topics)
+    rows = reduce(row_ops.apply_step, pipeline.stream.computations, _after_state(pipeline, records))
+    return row_ops.output_records(rows, pipeline, topics)
 
 
 def state_form(pipeline: Pipeline) -> str:
@@ -166,21 +157,21 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
         case AsOfJoin() as state:
             return _as_of_join(pipeline, state, records)
         case RunningTotal() as state:
-            return _running_total(pipeline, state, union_all(branch_rows(pipeline, records)))
+            return _running_total(pipeline, state, row_ops.union_all(row_ops.branch_rows(pipeline, records)))
         case None:
-            return union_all(branch_rows(pipeline, records))
+            return row_ops.union_all(row_ops.branch_rows(pipeline, records))
         case state:
             raise TypeError(f"{state.name!r} is not for {job_contract.REAL_TIME}")
 
 
 def _running_total(pipeline: Pipeline, state: RunningTotal, rows: DataFrame) -> DataFrame:
     added = F.col(state.of) if state.of else F.lit(1)
-    keyed = rows.withColumn("_key", row_key(pipeline.stream.keys))
+    keyed = rows.withColumn("_key", row_ops.row_key(pipeline.stream.keys))
     others = [F.last(name).alias(name) for name in rows.columns if name != state.into]
     # Null from the row on that takes it out of 64 bits.
-    total = F.try_sum(F.when(is_good(), added).otherwise(F.lit(0)).cast("bigint")).alias(state.into)
+    total = F.try_sum(F.when(row_ops.is_good(), added).otherwise(F.lit(0)).cast("bigint")).alias(state.into)
     totals = keyed.groupBy("_key").agg(total, *others).drop("_key")
-    return refused(totals, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
+    return row_ops.refused(totals, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
 
 
 def _as_of_join(pipeline: Pipeline, state: AsOfJoin, records: Mapping[str, DataFrame]) -> DataFrame:

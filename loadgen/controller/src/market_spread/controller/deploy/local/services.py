@@ -154,12 +154,10 @@ class Services:
         """Start `python -m module`; does not wait until it answers."""
         self.ports_file(name).unlink(missing_ok=True)
         self.children[name] = Child.start(
-            name,
-            [sys.executable, "-m", module],
+            name, [sys.executable, "-m", module],
             environment={**inherited_environment(), **to_environment(config), **(environment or {})},
-            log=self.folder / f"{name}.log",
-            outlives_parent=self._outlives_parent,
-        )
+            log=self.folder / f"{name}.log", outlives_parent=self._outlives_parent,
+        )  # fmt: skip
         self._on_started(name, self.children[name].pid)
 
     def ports_file(self, name: str) -> Path:

@@ -101,11 +101,14 @@ class SystemService(JobServicer):
         phase, detail, messages = pb.Phase.PHASE_RUNNING, "", self.messages
         if self._child is not None and not self._child.running:
             phase, detail = pb.Phase.PHASE_FAILED, f"it ended by itself: {' '.join(self._child.last_lines(3))}"
+        process_ids: list[int] = []
+        with suppress(psutil.Error):
+            process_ids = [it.pid for it in family(psutil.Process(self._child.pid))] if self._child is not None else []
         return pb.JobStatusResponse(
             phase=phase, detail=detail, mode=self._kind, committed=partition_offsets(self._offsets),
             messages_committed=messages, records_read=messages, messages_processed=messages, cpu_us=self._cpu_us(),
             counted_unix_ns=self._counted_unix_ns, counted_cpu_us=self._counted_cpu_us,
-            unix_ns=self._clock.unix_ns(), process_ids=self._process_ids(),
+            unix_ns=self._clock.unix_ns(), process_ids=process_ids,
         )  # fmt: skip
 
     def Describe(self, request: pb.DescribeJobRequest, context: grpc.ServicerContext) -> pb.DescribeJobResponse:  # noqa: N802
@@ -126,12 +129,6 @@ class SystemService(JobServicer):
     def _cpu_us(self) -> int:
         """Of the system's processes, those that have ended included; 0 where it is not ours to see."""
         return cpu_us_of(family()) - cpu_us() if self._child is not None else 0
-
-    def _process_ids(self) -> list[int]:
-        with suppress(psutil.Error):
-            if self._child is not None:
-                return [process.pid for process in family(psutil.Process(self._child.pid))]
-        return []
 
 
 def body() -> None:

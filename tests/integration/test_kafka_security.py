@@ -12,14 +12,16 @@ from unittest.mock import patch
 import pytest
 
 from market_spread.common.clock import SystemClock
-from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.errors import BrokerAwayError, RunVoidError, UsageError
 from market_spread.common.job_contract import TOPICS
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import KafkaSecurity
+from market_spread.common.kafka.tokens import Tokens
 from market_spread.common.wire.codec import decode_ledger
 from market_spread.controller.clients.probe import kafka_round_trip
 from market_spread.controller.clients.services import Addresses, Clients, sent_ends
+from market_spread.controller.deploy.local.broker import free_port
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_workload, quotes_of
@@ -33,7 +35,7 @@ from market_spread.v1.control_pb2 import StartSendingRequest
 from tests.integration.test_your_system import change, of_template, run
 from tests.support.secured_broker import PASSWORD, USER, SecuredBroker
 from tests.support.sending import sent
-from tests.support.token_endpoint import TokenEndpoint
+from tests.support.token_endpoint import CLIENT, SCOPE, SECRET, TokenEndpoint
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 TIMEOUT_S = 120
@@ -112,8 +114,50 @@ def test_wrong_secret_is_a_sentence_of_the_endpoint(
 
     assert str(raised.value) == (
         f"kafka_token_endpoint='{endpoint.url}' gives no token (HTTP 401 '{{\"error\": \"invalid_client\"}}'); "
-        "correct the endpoint, the client's id or its secret"
+        "correct it, the client's id or its secret"
     )
+
+
+@pytest.mark.parametrize(
+    ("instead", "kind", "sentence"),
+    [
+        ((302, {"Location": "http://127.0.0.1:9/"}, ""), UsageError, "HTTP 302 ''"),
+        ((200, {}, "<html>login</html>"), UsageError, "Expecting value: line 1 column 1 (char 0)"),
+        ((200, {}, '{"token_type": "Bearer"}'), UsageError, "'access_token'"),
+        ((200, {}, '{"access_token": "x", "expires_in": 1e999}'), UsageError, "1e999 is no finite number"),
+        ((200, {}, '{"access_token": "x", "expires_in": "soon"}'), UsageError, "can't multiply sequence"),
+        ((502, {}, "bad gateway"), BrokerAwayError, "HTTP 502 'bad gateway'"),
+    ],
+)
+def test_what_is_no_token_is_a_sentence_and_the_secret_goes_nowhere_else(
+    endpoint: TokenEndpoint, instead: tuple[int, dict[str, str], str], kind: type[Exception], sentence: str
+) -> None:
+    before = len(endpoint.asked)
+
+    with patch.object(endpoint, "instead", instead), pytest.raises(kind) as raised:
+        Tokens(endpoint.url, CLIENT, SECRET, None, endpoint.ca_file)
+
+    assert f"gives no token ({sentence}" in str(raised.value)
+    assert len(endpoint.asked) == before + 1
+
+
+def test_an_endpoint_of_another_authority_or_that_is_away_gets_no_secret(endpoint: TokenEndpoint) -> None:
+    before = len(endpoint.asked)
+
+    with pytest.raises(BrokerAwayError, match="certificate verify failed"):
+        Tokens(endpoint.url, CLIENT, SECRET, None, None)
+    with pytest.raises(BrokerAwayError, match="Connection refused"):
+        Tokens(f"https://127.0.0.1:{free_port()}/token", CLIENT, SECRET, None, endpoint.ca_file)
+
+    assert len(endpoint.asked) == before
+
+
+def test_a_token_whose_time_is_not_said_is_asked_for_each_time(endpoint: TokenEndpoint) -> None:
+    with patch.object(endpoint, "instead", (200, {}, '{"access_token": "x"}')):
+        tokens, before = Tokens(endpoint.url, CLIENT, SECRET, SCOPE, endpoint.ca_file), len(endpoint.asked)
+        assert [tokens.token(), tokens.token()] == ["x", "x"]
+
+    assert len(endpoint.asked) == before + 2
 
 
 def test_token_for_another_audience_or_that_is_over_is_refused(broker: SecuredBroker, endpoint: TokenEndpoint) -> None:
@@ -141,9 +185,9 @@ def test_tokens_are_renewed_under_load_and_nothing_is_lost(
     def be_away_for_a_while() -> None:
         clock = SystemClock()
         clock.sleep_ns(3_000_000_000)
-        endpoint.away = True
+        endpoint.instead = (503, {}, "")
         clock.sleep_ns(6_000_000_000)
-        endpoint.away = False
+        endpoint.instead = None
 
     away = threading.Thread(target=be_away_for_a_while)
     work(broker.with_tokens, "tokens.", tmp_path, duration_s=15, meanwhile=away)

@@ -24,7 +24,7 @@ AUDIENCE = "kafka"
 class TokenEndpoint:
     """`start`, then `stop`. asked: each answer's HTTP status; lifetime_s, audience: of tokens from now on.
 
-    away: it answers 503.
+    instead: what it answers in place of what the protocol says: a status, headers and a body.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,7 +36,8 @@ class TokenEndpoint:
         self.secret_file.write_text(SECRET + "\n")
         self.jwks_file = folder / "jwks.json"
         self.asked: list[int] = []
-        self.lifetime_s, self.audience, self.away = 3600, AUDIENCE, False
+        self.lifetime_s, self.audience = 3600, AUDIENCE
+        self.instead: tuple[int, dict[str, str], str] | None = None
         self._key = folder / "signing.key"
         self._openssl("genrsa", "-out", self._key, "2048")
         modulus = self._openssl("rsa", "-in", self._key, "-noout", "-modulus").decode().strip().partition("=")[2]
@@ -85,7 +86,7 @@ class TokenEndpoint:
                 headers, answer, status = server.create_token_response(
                     endpoint.url + self.path, "POST", body, dict(self.headers)
                 )
-                status = 503 if endpoint.away else status
+                status, headers, answer = endpoint.instead or (status, headers, answer)
                 endpoint.asked.append(status)
                 self.send_response(status)
                 for name, value in {**headers, "Content-Length": str(len(answer))}.items():

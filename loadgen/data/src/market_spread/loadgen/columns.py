@@ -174,7 +174,7 @@ def write_native(path: Path, parts: Iterable[Bytes2D]) -> int:
                 file.write(np.ascontiguousarray(rows).data)
                 count += len(rows)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written after {count} messages: {error.strerror or error}") from error
+        raise UsageError(f"{path} cannot be written after {count} messages: {error.strerror}; name another") from error
     return count
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 from market_spread.common.errors import usage_errors
-from market_spread.common.kafka.tokens import Tokens
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LOGIN_MODULES: Mapping[str, str] = {
@@ -25,7 +24,6 @@ _LOGIN = ("kafka_sasl_mechanism", "kafka_username", "kafka_password_file")
 _TLS = ("kafka_ca_file", "kafka_certificate_file", "kafka_key_file")
 _TOKENS = ("kafka_token_endpoint", "kafka_token_scope")
 _TOKENS_HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
-_NEEDED = (*_LOGIN, "kafka_token_endpoint")
 # The client's secret goes there: to another machine only by TLS.
 _ENDPOINT = re.compile(r"(https://|http://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(?=[:/]))[^\s\"'\\@]+")
 
@@ -74,7 +72,7 @@ class KafkaSecurity:
         uses = dict.fromkeys(_LOGIN, (self.has_login, by_protocol)) | dict.fromkeys(_TLS, (self.has_tls, by_protocol))
         errors = []
         for name, (is_used, by) in (uses | dict.fromkeys(_TOKENS, (self.has_tokens, by_login))).items():
-            if is_used and name in _NEEDED and not getattr(self, name):
+            if is_used and name in (*_LOGIN, "kafka_token_endpoint") and not getattr(self, name):
                 errors.append(f"{name} is not set; {by} needs it")
             elif not is_used and getattr(self, name) is not None:
                 errors.append(f"{name} is set, but {by} does not use it; leave one of them out")
@@ -93,6 +91,8 @@ class KafkaSecurity:
             user, password = str(self.kafka_username), self._password()
             options |= {"sasl_mechanism": self.kafka_sasl_mechanism}
             if self.has_tokens:
+                from market_spread.common.kafka.tokens import Tokens  # who has no Kafka client reads this module, too
+
                 endpoint, scope = str(self.kafka_token_endpoint), self.kafka_token_scope
                 options["sasl_oauth_token_provider"] = Tokens(endpoint, user, password, scope, self.kafka_ca_file)
             else:
@@ -133,8 +133,8 @@ class KafkaSecurity:
 
     def java_flags(self) -> str:
         """What a JVM needs on its command line for these options: Kafka's clients ask no other endpoint."""
-        name = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
-        return f"-D{name}={self.kafka_token_endpoint}" if self.has_tokens else ""
+        option = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls"
+        return f"{option}={self.kafka_token_endpoint}" if self.has_tokens else ""
 
     def _password(self) -> str:
         assert self.kafka_password_file is not None

@@ -1,5 +1,6 @@
 """Executors as pods: what the driver must be told, and what Spark is told then."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,19 @@ def test_executor_asks_for_as_much_cpu_as_it_may_use() -> None:
     assert settings["spark.kubernetes.executor.limit.cores"] == "4"
     assert settings["spark.executor.cores"] == "7"
     assert settings["spark.executor.instances"] == "2"
+
+
+def test_executors_may_ask_the_endpoint_of_kafkas_tokens_and_no_other() -> None:
+    tokens = {
+        "kafka_security_protocol": "SASL_SSL", "kafka_sasl_mechanism": "OAUTHBEARER", "kafka_username": "spread",
+        "kafka_password_file": Path("secret"), "kafka_token_endpoint": "https://login.example.com/t",
+    }  # fmt: skip
+    allowed = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=https://login.example.com/t"
+
+    with_tokens = pod_settings(config(executor_java_options="-Xss1m", **tokens))
+
+    assert with_tokens["spark.executor.extraJavaOptions"] == f"-Xss1m {allowed}"
+    assert pod_settings(config(executor_java_options="-Xss1m"))["spark.executor.extraJavaOptions"] == "-Xss1m"
 
 
 def test_executors_may_be_lost_now_and_then() -> None:

@@ -128,6 +128,17 @@ def test_endpoint_belongs_to_tokens_and_tokens_need_it(files: dict[str, Path]) -
         scram(files, token_scope="x")
 
 
+def test_a_file_that_is_not_there_is_named_before_the_endpoint_is_asked(files: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none\.pem cannot be read: No such file or directory; name a file"):
+        tokens(files, ca_file=tmp_path / "none.pem").client_options()
+
+
+def test_an_empty_password_stays_one(files: dict[str, Path]) -> None:
+    files["password"].write_text("\n")
+
+    assert 'username="spread" password="";' in scram(files).kafka_java_options()["sasl.jaas.config"]
+
+
 def test_everything_that_is_wrong_is_named_at_once() -> None:
     environment = {
         "MARKET_SPREAD_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",

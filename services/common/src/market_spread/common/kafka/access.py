@@ -26,7 +26,7 @@ class SecurityKeys:
     password_file: Annotated[str | None, text("File with the password of a login, or the client's secret.")] = None
     token_endpoint: Annotated[str | None, text("URL that gives OAUTHBEARER's tokens (client credentials).")] = None
     token_scope: Annotated[str | None, text("What such a token is asked for; without, the endpoint decides.")] = None
-    ca_file: Annotated[str | None, text("PEM, for the certificates of broker and endpoint; else the system's.")] = None
+    ca_file: Annotated[str | None, text("PEM, to verify broker and endpoint with; else the system's.")] = None
     certificate_file: Annotated[str | None, text("PEM, for brokers that ask for one.")] = None
     key_file: Annotated[str | None, text("Of that certificate: PEM, PKCS #8, not encrypted.")] = None
 

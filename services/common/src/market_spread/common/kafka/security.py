@@ -41,9 +41,7 @@ class KafkaSecurity:
     kafka_password_file: Annotated[Path | None, "Of a login, or that secret; without a line break at its end."] = None
     kafka_token_endpoint: Annotated[str | None, "URL that gives OAUTHBEARER's tokens (client credentials)."] = None
     kafka_token_scope: Annotated[str | None, "What such a token is asked for; unset: the endpoint decides."] = None
-    kafka_ca_file: Annotated[Path | None, "PEM, for the certificates of broker and endpoint; unset: the system's."] = (
-        None
-    )
+    kafka_ca_file: Annotated[Path | None, "PEM, to verify broker and endpoint with; unset: the system's."] = None
     kafka_certificate_file: Annotated[Path | None, "PEM, for brokers that ask for one."] = None
     kafka_key_file: Annotated[Path | None, "Of that certificate: PEM, PKCS #8, not encrypted."] = None
 
@@ -87,6 +85,11 @@ class KafkaSecurity:
     def client_options(self) -> dict[str, object]:
         """The settings of kafka-python's clients. UsageError if a file cannot be read."""
         options: dict[str, object] = {"security_protocol": self.kafka_security_protocol}
+        files = (self.kafka_ca_file, self.kafka_certificate_file, self.kafka_key_file)
+        for name, path in zip(("ssl_cafile", "ssl_certfile", "ssl_keyfile"), files, strict=True):
+            if path is not None:
+                _text(path)
+                options[name] = str(path)
         if self.has_login:
             user, password = str(self.kafka_username), self._password()
             options |= {"sasl_mechanism": self.kafka_sasl_mechanism}
@@ -97,11 +100,6 @@ class KafkaSecurity:
                 options["sasl_oauth_token_provider"] = Tokens(endpoint, user, password, scope, self.kafka_ca_file)
             else:
                 options |= {"sasl_plain_username": user, "sasl_plain_password": password}
-        files = (self.kafka_ca_file, self.kafka_certificate_file, self.kafka_key_file)
-        for name, path in zip(("ssl_cafile", "ssl_certfile", "ssl_keyfile"), files, strict=True):
-            if path is not None:
-                _text(path)
-                options[name] = str(path)
         return options
 
     def kafka_java_options(self) -> dict[str, str]:
@@ -117,11 +115,12 @@ class KafkaSecurity:
             mechanism = str(self.kafka_sasl_mechanism)
             if self.has_tokens:
                 trusted = {name: value for name, value in options.items() if name.startswith("ssl.")}
-                login = {"clientId": user, "clientSecret": password, "scope": self.kafka_token_scope or "", **trusted}
+                scope = {"scope": self.kafka_token_scope} if self.kafka_token_scope else {}
+                login = {"clientId": user, "clientSecret": password, **scope, **trusted}
                 options["sasl.oauthbearer.token.endpoint.url"] = str(self.kafka_token_endpoint)
                 options["sasl.login.callback.handler.class"] = _TOKENS_HANDLER
             # Java's login configuration quotes as JSON does.
-            told = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in login.items() if value)
+            told = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in login.items())
             options |= {
                 "sasl.mechanism": mechanism,
                 "sasl.jaas.config": f"{_LOGIN_MODULES[mechanism]} required {told};",

@@ -120,7 +120,7 @@ VARIANTS = (*RULES, *STATES)
 def install() -> None:
     """Have the job's plan of Real-Time Mode do all of it."""
     plan: Any = real_time
-    plan._as_of_join, plan.output_records = _as_of_join, _output
+    plan._as_of_join, plan.row_ops.output_records = _as_of_join, _output
 
 
 def _tried() -> tuple[Variant, ...]:

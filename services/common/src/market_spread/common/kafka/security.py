@@ -38,7 +38,7 @@ class KafkaSecurity:
     kafka_security_protocol: Annotated[str, f"One of {', '.join(PROTOCOLS)}."] = "PLAINTEXT"
     kafka_sasl_mechanism: Annotated[str | None, f"Of a login: one of {', '.join(MECHANISMS)}."] = None
     kafka_username: Annotated[str | None, "Of a login; with OAUTHBEARER the client's id."] = None
-    kafka_password_file: Annotated[Path | None, "Of a login, or that secret; without a line break at its end."] = None
+    kafka_password_file: Annotated[Path | None, "Of a login, or the client's secret; a last line break is cut."] = None
     kafka_token_endpoint: Annotated[str | None, "URL that gives OAUTHBEARER's tokens (client credentials)."] = None
     kafka_token_scope: Annotated[str | None, "What such a token is asked for; unset: the endpoint decides."] = None
     kafka_ca_file: Annotated[Path | None, "PEM, to verify broker and endpoint with; unset: the system's."] = None
@@ -119,7 +119,7 @@ class KafkaSecurity:
                 login = {"clientId": user, "clientSecret": password, **scope, **trusted}
                 options["sasl.oauthbearer.token.endpoint.url"] = str(self.kafka_token_endpoint)
                 options["sasl.login.callback.handler.class"] = _TOKENS_HANDLER
-            # Java's login configuration quotes as JSON does.
+            # Java's login configuration quotes as JSON does, but for control characters other than tabs and line ends.
             told = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in login.items())
             options |= {
                 "sasl.mechanism": mechanism,

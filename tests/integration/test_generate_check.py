@@ -175,5 +175,5 @@ def test_full_disk_is_one_line(tmp_path: Path) -> None:
 
     assert ended.returncode == 2
     assert ended.stderr.startswith("market-spread: /dev/full cannot be written after ")
-    assert ended.stderr.endswith("No space left on device\n")
+    assert ended.stderr.endswith(": No space left on device; name another\n")
     assert ended.stderr.count("\n") == 1

@@ -88,6 +88,67 @@ def test_objects_of_a_pair_with_all_that_a_platform_adds_are_valid() -> None:
         assert valid(json.dumps(found, sort_keys=True), VERSIONS[-1])
 
 
+# Names that YAML takes for a number, a truth or nothing, and what the profile needs besides.
+ODD: dict[str, dict[str, Any]] = {
+    "market-spread": {
+        "images.pullSecrets": ["1", "true", "null", "0x1f"],
+        "receiver.ledgers": {"kind": "existingClaim", "existingClaim": "1"},
+        "metricsAggregator.runs": {"kind": "claim", "storageClass": "2"},
+        "job.pipeline": {"configMap": "3", "file": "f.py", "function": "true"},
+        "kafka.external": {
+            "bootstrap": "b:9092",
+            "security": {
+                "protocol": "SASL_SSL",
+                "username": "4",
+                "passwordSecret": "5",
+                "caSecret": "6",
+                "certificateSecret": "7",
+            },
+        },
+        "kafka.prefix": "8_",
+        "priorityClassName": "9",
+        "tls": {
+            "source": "secret",
+            "secrets": {"sender": "10", "receiver": "11", "job": "12", "metricsAggregator": "13", "run": "1.5"},
+        },
+        "networkPolicy.dns.namespace": "14",
+        "podLabels": {f"{'a' * 253}/{'b' * 63}": "null"},
+    },
+    "host-tuning": {
+        "imagePullSecrets": ["1"],
+        "priorityClassName": "2",
+        "stateFolder": "/data/a,b",
+        "kubeletFolder": "/kubelet,1",
+    },
+    "node-pools": {
+        "cluster.name": "1",
+        "cluster.role": "@2",
+        "instance.placementGroup": "a: b # c",
+        "instance.zone": "us-east-1a",
+    },
+    "monitoring": {"rules.labels": {"1": "true"}},
+}
+
+
+@pytest.mark.parametrize("chart", ODD)
+def test_a_name_that_yaml_takes_for_something_else_is_written_as_text(chart: str) -> None:
+    release = "x" if chart == "market-spread" else "123"
+
+    made = try_rendering(Profile(chart), release, ODD[chart])
+
+    assert made.status == 0, made.error
+    for found in [*made.objects, *(executor_manifests(made) if chart == "market-spread" else [])]:
+        if found["kind"] in SCHEMAS:
+            jsonschema.validate(found, SCHEMAS[found["kind"]])
+        elif not is_custom(found):
+            assert valid(json.dumps(found, sort_keys=True), VERSIONS[-1])
+        assert found["metadata"]["labels"]["app.kubernetes.io/instance"] == release
+    for found in made.of("EC2NodeClass"):
+        spec = found["spec"]
+        assert [spec["role"], spec["placementGroupSelector"]["name"]] == ["@2", "a: b # c"]
+        assert spec["subnetSelectorTerms"] == [{"tags": {"karpenter.sh/discovery": "1"}}]
+
+
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 def test_objects_of_operators_are_valid(profile: Profile) -> None:
     for found in rendered(profile).objects:

@@ -7,7 +7,7 @@
 {{/* Labels that select the pods of a component: (root, component). */}}
 {{- define "host-tuning.selector" -}}
 app.kubernetes.io/name: host-tuning
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 

@@ -113,7 +113,7 @@
 {{- if $secret }}
 - name: kafka-{{ $folder }}
   secret:
-    secretName: {{ $secret }}
+    secretName: {{ $secret | toYaml }}
     defaultMode: 0440
 {{- end }}
 {{- end }}

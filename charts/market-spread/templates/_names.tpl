@@ -7,7 +7,7 @@
 {{/* Labels that select the pods of a component, or with no component those of the release: (root, component). */}}
 {{- define "market-spread.selector" -}}
 app.kubernetes.io/name: market-spread
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
 {{- with .component }}
 app.kubernetes.io/component: {{ . }}
 {{- end }}
@@ -24,7 +24,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{/* Name and labels of an object: (root, component, name). */}}
 {{- define "market-spread.metadata" -}}
 name: {{ .name | default (printf "%s-%s" (include "market-spread.fullname" .root) .component) }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | toYaml }}
 labels:
   {{- include "market-spread.labels" . | nindent 2 }}
 {{- end }}

@@ -8,7 +8,7 @@ enableServiceLinks: false
 {{- with .root.Values.images.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | toYaml }}
   {{- end }}
 {{- end }}
 {{- end }}
@@ -62,7 +62,7 @@ resources:
 {{- define "market-spread.placement" -}}
 {{- $values := .root.Values }}
 {{- with $values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | toYaml }}
 {{- end }}
 {{- with $values.nodeSelector }}
 nodeSelector:
@@ -142,7 +142,7 @@ podAntiAffinity:
     type: Directory
   {{- else }}
   persistentVolumeClaim:
-    claimName: {{ eq .volume.kind "claim" | ternary .claim .volume.existingClaim }}
+    claimName: {{ eq .volume.kind "claim" | ternary .claim .volume.existingClaim | toYaml }}
   {{- end }}
 {{- end }}
 
@@ -167,7 +167,7 @@ spec:
 {{- define "market-spread.claimSpec" -}}
 accessModes: [{{ .accessMode }}]
 {{- with .storageClass }}
-storageClassName: {{ . }}
+storageClassName: {{ . | toYaml }}
 {{- end }}
 resources:
   requests:

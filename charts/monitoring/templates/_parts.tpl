@@ -1,9 +1,9 @@
 {{- define "monitoring.metadata" -}}
 name: {{ .name }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | toYaml }}
 labels:
   app.kubernetes.io/name: monitoring
-  app.kubernetes.io/instance: {{ .root.Release.Name }}
+  app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
   app.kubernetes.io/part-of: market-spread
   app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
   app.kubernetes.io/managed-by: {{ .root.Release.Service }}

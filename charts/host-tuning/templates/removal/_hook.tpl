@@ -1,7 +1,7 @@
 {{/* Metadata of what exists while the release is being removed, and only then: (root, weight). */}}
 {{- define "host-tuning.removalMetadata" -}}
 name: {{ include "host-tuning.fullname" .root }}-removal
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | toYaml }}
 labels:
   {{- include "host-tuning.labels" (dict "root" .root "component" "removal") | nindent 2 }}
 annotations:

@@ -63,10 +63,10 @@ sysctl-{{ regexReplaceAll "[^a-z0-9]+" . "-" | trimSuffix "-" | trunc 56 }}
   hostPath: {path: /proc/sys/{{ . }}, type: Directory}
 {{- end }}
 - name: pod-resources
-  hostPath: {path: {{ .Values.kubeletFolder }}/pod-resources, type: Directory}
+  hostPath: {path: {{ printf "%s/pod-resources" .Values.kubeletFolder | quote }}, type: Directory}
 {{- if not .Values.dryRun }}
 - name: originals
-  hostPath: {path: {{ .Values.stateFolder }}, type: DirectoryOrCreate}
+  hostPath: {path: {{ .Values.stateFolder | quote }}, type: DirectoryOrCreate}
 {{- end }}
 {{- end }}
 

@@ -66,7 +66,7 @@
 {{- with .Values.job.pipeline.configMap }}
 - name: pipeline
   configMap:
-    name: {{ . }}
+    name: {{ . | toYaml }}
 {{- end }}
 {{- end }}
 

@@ -57,6 +57,6 @@ ports:
 {{- define "market-spread.cidrs" -}}
 {{- range . }}
 - ipBlock:
-    cidr: {{ . }}
+    cidr: {{ . | toYaml }}
 {{- end }}
 {{- end }}

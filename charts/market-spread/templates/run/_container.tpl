@@ -10,9 +10,9 @@
     - kubernetes
     - --in-cluster
     - --release
-    - {{ .root.Release.Name }}
+    - {{ .root.Release.Name | toYaml }}
     - --namespace
-    - {{ .root.Release.Namespace }}
+    - {{ .root.Release.Namespace | toYaml }}
     - --runs-folder
     - /tmp/runs
   env:

@@ -1,7 +1,7 @@
 {{/* Begin of a test's pod: (root, name, component). Its log is shown. One that failed stays, until the next `helm test`. */}}
 {{- define "market-spread.testMetadata" -}}
 name: {{ include "market-spread.fullname" .root }}-test-{{ .name }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | toYaml }}
 labels:
   {{- include "market-spread.labels" . | nindent 2 }}
   {{- with .root.Values.podLabels }}

@@ -45,7 +45,7 @@
 {{- if include "market-spread.tls" .root }}
 - name: tls
   secret:
-    secretName: {{ include "market-spread.tlsSecret" . }}
+    secretName: {{ include "market-spread.tlsSecret" . | trim | toYaml }}
     defaultMode: 0440
 {{- end }}
 {{- end }}

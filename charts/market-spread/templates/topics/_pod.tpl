@@ -30,7 +30,7 @@ spec:
         {{- end }}
         {{- with .Values.kafka.prefix }}
         - --prefix
-        - {{ . }}
+        - {{ . | toYaml }}
         {{- end }}
         {{- if gt (int .Values.topics.replicas) 1 }}
         - --replicas

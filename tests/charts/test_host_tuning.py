@@ -49,6 +49,22 @@ def test_the_container_is_root_with_no_right_besides_an_owners(profile: Profile)
     assert not {"hostPID", "hostIPC", "hostNetwork", "initContainers"} & set(pod)
 
 
+def test_null_takes_a_setting_out_also_one_that_the_chart_does_not_have() -> None:
+    with_null = {
+        "profile.apply": {"governor": None, "turbo": None, "sysctls": {"vm.swappiness": None, "vm.dirty_ratio": None}},
+        "profile.verify": {"smt": None, "kernel_arguments": None, "network_driver": None, "sysctls": None},
+        "nodeSelector": None,
+    }
+
+    made = try_rendering(C4, "tuning", with_null)
+
+    assert made.status == 0, made.error
+    profile = yaml.safe_load(made.one("ConfigMap")["data"]["profile.yaml"])
+    assert not {"governor", "turbo"} & set(profile["apply"])
+    assert not {"vm.swappiness", "vm.dirty_ratio"} & set(profile["apply"]["sysctls"])
+    assert not {"smt", "kernel_arguments", "network_driver"} & set(profile["verify"])
+
+
 def test_it_sees_of_the_host_what_the_profile_needs() -> None:
     pod = tuner()
 

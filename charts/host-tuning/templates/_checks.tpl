@@ -1,7 +1,7 @@
 {{/* What cannot work together is refused before anything is installed. */}}
 {{- define "host-tuning.checks" -}}
 {{- $problems := list }}
-{{- $profile := .Values.profile }}
+{{- $profile := include "host-tuning.profile" . | fromYaml }}
 {{- $problems = concat $problems (include "host-tuning.checks.sysctls" . | fromYamlArray) (include "host-tuning.checks.host" . | fromYamlArray) }}
 {{- if not .Values.image }}
 {{- $problems = append $problems "image=\"\" names no registry, and from a public one anyone could supply a tuner that runs as root; name the image, such as registry.example.com/team/market-spread/host-tuner:0.1.0" }}
@@ -26,7 +26,8 @@
 {{- end }}
 
 {{- define "host-tuning.checks.sysctls" -}}
-{{- $written := dig "apply" "sysctls" dict .Values.profile }}
+{{- $profile := include "host-tuning.profile" . | fromYaml }}
+{{- $written := dig "apply" "sysctls" dict $profile }}
 {{- range list (list "vm.dirty_ratio" "vm.dirty_bytes") (list "vm.dirty_background_ratio" "vm.dirty_background_bytes") (list "vm.overcommit_ratio" "vm.overcommit_kbytes") }}
 {{- if and (hasKey $written (first .)) (hasKey $written (last .)) }}
 - {{ printf "profile.apply.sysctls has %s and %s: the kernel sets one to 0 when the other is written, so the tuner would write them for ever; leave one of them out" (first .) (last .) | quote }}
@@ -34,7 +35,7 @@
 {{- end }}
 {{- $known := .Files.Get "files/sysctls.yaml" | fromYaml }}
 {{- range $part := list "apply" "verify" }}
-{{- range $name, $value := dig $part "sysctls" dict $.Values.profile }}
+{{- range $name, $value := dig $part "sysctls" dict $profile }}
 {{- $wanted := kindIs "map" $value | ternary (get (kindIs "map" $value | ternary $value dict) "at_most") $value }}
 {{- /* Every network interface has the same parameters. */}}
 {{- $entry := regexReplaceAll "^(net[.]ipv[46][.](conf|neigh)[.])[a-z0-9_]+[.]" $name "${1}INTERFACE." }}
@@ -95,7 +96,7 @@
 - {{ printf "tolerations has %s: tolerationSeconds are of the effect NoExecute alone; leave them out, or name that effect" (toJson .) | quote }}
 {{- end }}
 {{- end }}
-{{- $pool := get .Values.nodeSelector "market-spread.io/pool" }}
+{{- $pool := get (.Values.nodeSelector | default dict) "market-spread.io/pool" }}
 {{- if and $pool (not (has $pool .Values.pools)) }}
 - {{ printf "nodeSelector has market-spread.io/pool=%s, which is none of pools=%s; correct one of them" $pool (join "," .Values.pools) | quote }}
 {{- end }}

@@ -19,6 +19,19 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 
+{{/* The profile without keys that are null: one that an earlier values file sets and the chart does not have is taken out so. */}}
+{{- define "host-tuning.profile" -}}
+{{- $profile := deepCopy .Values.profile }}
+{{- range list (get $profile "apply") (get $profile "verify") }}
+{{- range $of := list . (. | default dict).sysctls }}
+{{- range $name, $value := omit ($of | default dict) "" }}
+{{- if kindIs "invalid" $value }}{{ $_ := unset $of $name }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toYaml $profile }}
+{{- end }}
+
 {{- define "host-tuning.image" -}}
 {{ .Values.image }}
 {{- end }}

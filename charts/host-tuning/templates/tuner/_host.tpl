@@ -3,8 +3,9 @@ The trees of the host that the profile needs, and no more: name, path, read-only
 read-only.
 */}}
 {{- define "host-tuning.hostPaths" -}}
-{{- $apply := .Values.profile.apply | default dict }}
-{{- $verify := .Values.profile.verify | default dict }}
+{{- $profile := include "host-tuning.profile" . | fromYaml }}
+{{- $apply := $profile.apply | default dict }}
+{{- $verify := $profile.verify | default dict }}
 {{- $readOnly := .Values.dryRun }}
 - {name: cpu, path: /sys/devices/system/cpu, readOnly: {{ $readOnly }}, type: Directory}
 - {name: numa, path: /sys/devices/system/node, readOnly: true, type: Directory}
@@ -40,7 +41,7 @@ read-only.
 {{/* The folders of the network's kernel parameters, once each. */}}
 {{- define "host-tuning.networkFolders" -}}
 {{- $folders := dict }}
-{{- range $name, $_ := (.Values.profile.apply | default dict).sysctls }}
+{{- range $name, $_ := ((include "host-tuning.profile" . | fromYaml).apply | default dict).sysctls }}
 {{- if hasPrefix "net." $name }}
 {{- $_ := set $folders (dir (replace "." "/" $name)) true }}
 {{- end }}
@@ -74,7 +75,7 @@ sysctl-{{ regexReplaceAll "[^a-z0-9]+" . "-" | trimSuffix "-" | trunc 56 }}
 {{- range include "host-tuning.hostPaths" . | fromYamlArray }}
 - {name: {{ .name }}, mountPath: /host{{ .path }}, readOnly: {{ .readOnly }}}
 {{- end }}
-{{- range $name, $_ := (.Values.profile.apply | default dict).sysctls }}
+{{- range $name, $_ := ((include "host-tuning.profile" . | fromYaml).apply | default dict).sysctls }}
 {{- if hasPrefix "net." $name }}
 {{- $path := replace "." "/" $name }}
 # The runtime would look for it in the pod's network namespace; with subPath the kubelet does, in the host's.

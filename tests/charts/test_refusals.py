@@ -9,6 +9,7 @@ from tests.charts.catalog import C4, CI, DEFAULT, Profile, try_rendering
 
 POOLS = Profile("node-pools")
 MONITORING = Profile("monitoring")
+HOSTS = Profile("host-tuning")
 Values = Mapping[str, Any]
 
 SASL = {"kafka.external.bootstrap": "b1:9092", "kafka.external.security.protocol": "SASL_SSL"}
@@ -19,6 +20,10 @@ TOKENS = {
 }  # fmt: skip
 PLAIN = {"kafka.external.bootstrap": "b1:9092"}
 PIPELINE = {"job.pipeline.configMap": "fares", "job.pipeline.file": "fares.py", "job.pipeline.function": "fares"}
+
+# A character more than a label's prefix may have.
+LONG = {f"{'a' * 254}/x": "y"}
+LONG_KEY = next(iter(LONG))
 
 # Values that contradict each other, or the nodes: the chart's own sentences.
 CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
@@ -179,6 +184,43 @@ CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
     (DEFAULT, {"topics.replicas": 3}, "topics.replicas=3 with the one trial broker"),
     (DEFAULT, {"sender.realtime.enabled": True}, "sender.realtime.enabled=true, and sender is not pinned"),
     (DEFAULT, {"receiver.realtime.enabled": True}, "receiver.realtime.enabled=true, and receiver is not pinned"),
+    (
+        DEFAULT,
+        {"networkPolicy.apiServer.cidrs": ["fd00:0:0:1f::/58"]},
+        "fd00:0:0:1f::/58, an address within the network fd00::/58; use one of the two: fd00::/58, or fd00:0:0:1f::",
+    ),
+    (DEFAULT, {"kafka.external.bootstrap": f"{'a.' * 126}ab:9092"}, "ab:9092, a host name of more than 253 characters"),
+    (
+        DEFAULT,
+        {"podAnnotations": {"a": "x" * 64000}},
+        "podAnnotations has 64008 characters in all, and",
+    ),
+    (DEFAULT, {"kafka.properties": {"num.io.threads": 3e9}}, "num.io.threads=3e+09; use 2147483647 at most"),
+    (
+        DEFAULT,
+        {"kafka.properties": {"log.retention.bytes": 9223372036854775807}},
+        "Helm would round it; put it into quotes, as text",
+    ),
+    (
+        DEFAULT,
+        {"job.driver.javaOptions": "-XX:+AggressiveOpts"},
+        "-XX:+AggressiveOpts, a name that Java 17 does not",
+    ),
+    (
+        DEFAULT,
+        {"job.driver.javaOptions": "-XX:+UseEpsilonGC"},
+        "-XX:+UseEpsilonGC, with which a JVM starts only after -XX:+UnlockExperimentalVMOptions; put that first",
+    ),
+    (
+        DEFAULT,
+        {"job.driver.javaOptions": "-XX:UseZGC=true"},
+        "-XX:UseZGC=true; it is a switch, so write -XX:+UseZGC or -XX:-UseZGC",
+    ),
+    (
+        HOSTS,
+        {"profile.apply.sysctls": {"vm.dirty_background_ratio": 20, "vm.dirty_ratio": 10}},
+        "has vm.dirty_background_ratio=20 and vm.dirty_ratio=10: the kernel takes vm.dirty_background_ratio below the",
+    ),
     (POOLS, {"cluster.name": ""}, "cluster.name is empty"),
     (POOLS, {"cluster.role": ""}, "cluster.role is empty"),
     (POOLS, {"instance.reservedCpus": "0,18"}, "names CPU 18, and with SMT off there are 18 from 0"),
@@ -230,6 +272,14 @@ MALFORMED: list[tuple[Profile, Values, str]] = [
     (POOLS, {"instance.zone": "us-east-1"}, "instance/zone"),
     (POOLS, {"pools.engine.realtimePriorityMax": 5}, "realtimePriorityMax"),
     (POOLS, {"pools.gpu.enabled": True}, "gpu"),
+    (DEFAULT, {"podLabels": LONG}, f"podLabels/{'a' * 254}"),
+    (DEFAULT, {"nodeSelector": LONG}, f"nodeSelector/{'a' * 254}"),
+    (DEFAULT, {"networkPolicy.dns.podLabels": LONG}, f"networkPolicy/dns/podLabels/{'a' * 254}"),
+    (DEFAULT, {"podAnnotations": LONG}, f"podAnnotations/{'a' * 254}"),
+    (DEFAULT, {"tolerations": [{"key": LONG_KEY, "operator": "Exists"}]}, "tolerations/0/key"),
+    (HOSTS, {"tolerations": [{"key": LONG_KEY, "operator": "Exists"}]}, "tolerations/0/key"),
+    (HOSTS, {"podMonitor.labels": LONG}, f"podMonitor/labels/{'a' * 254}"),
+    (MONITORING, {"rules.labels": LONG}, f"rules/labels/{'a' * 254}"),
     (MONITORING, {"rules.enabled": "yes"}, "rules/enabled"),
     (MONITORING, {"monitors.interval": "5"}, "monitors/interval"),
     (MONITORING, {"dashboards.enabled": "auto"}, "dashboards/enabled"),
@@ -258,6 +308,40 @@ def test_all_contradictions_are_told_at_once() -> None:
     assert "sender.cpu" in made.error
     assert "kafka is pinned and has no pool" in made.error
     assert "job.batchS=1" in made.error
+
+
+@pytest.mark.parametrize(
+    ("profile", "release", "sentence"),
+    [
+        # The revision of the StatefulSet metrics-aggregator is a label of its pods.
+        (DEFAULT, "market-spread-0123456789-0123456789", "has 35 characters, and names made of it would be too long"),
+        (DEFAULT, "a" * 20, "-market-spread has 34 characters, and names made of it would be too long; use a shorter"),
+        (DEFAULT, "a.b", "a.b-market-spread is no name of a Service, which begins with a letter"),
+        (DEFAULT, "1a", "1a-market-spread is no name of a Service, which begins with a letter"),
+        # The Job of the removal is made when the release goes.
+        (HOSTS, "a" * 44, "-host-tuning has 56 characters, and names made of it would be too long; use a shorter"),
+    ],
+)
+def test_a_release_whose_name_kubernetes_would_refuse_later_is_refused(
+    profile: Profile, release: str, sentence: str
+) -> None:
+    made = try_rendering(profile, release, {})
+
+    assert made.status != 0
+    assert sentence in made.error
+
+
+@pytest.mark.parametrize(
+    ("profile", "release"), [(DEFAULT, "a" * 19), (HOSTS, "a" * 43), (POOLS, "a" * 53), (MONITORING, "a" * 53)]
+)
+def test_the_longest_name_of_a_release_is_taken(profile: Profile, release: str) -> None:
+    made = try_rendering(profile, release, {})
+
+    assert made.status == 0, made.error
+    for found in made.objects:
+        revision = "-0123456789" if found["kind"] == "StatefulSet" else ""
+        if found["kind"] in ("StatefulSet", "Service", "Job"):
+            assert len(found["metadata"]["name"] + revision) <= 63
 
 
 def test_a_name_that_would_become_too_long_is_refused() -> None:

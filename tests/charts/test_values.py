@@ -1,6 +1,7 @@
 """Wrong values of every kind are refused by name before anything is installed; their right neighbours are taken."""
 
 import json
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,17 @@ def test_known_properties_are_those_of_the_brokers_version() -> None:
 
     assert f"Kafka {image.split(':')[1]} knows" in text
     assert {line.split("=")[0] for line in own} <= set(yaml.safe_load(text))
+
+
+def test_known_options_of_a_jvm_are_of_the_java_in_the_image_and_have_a_kind_that_the_chart_checks() -> None:
+    text = (ROOT / "charts/market-spread/files/jvm-options.yaml").read_text()
+    (version,) = set(re.findall(r"openjdk-(\d+)-jre", (ROOT / "spark/Dockerfile").read_text()))
+    known: dict[str, list[str]] = yaml.safe_load(text)
+
+    assert f"that Java {version}." in text
+    assert {kind for kind, *_ in known.values()} == {"boolean", "signed", "unsigned", "number", "text"}
+    assert {lock for _, *locks in known.values() for lock in locks} == {"Diagnostic", "Experimental"}
+    assert known["UseEpsilonGC"] == ["boolean", "Experimental"]
 
 
 def test_known_instance_types_are_those_of_cloud_formation() -> None:

@@ -33,6 +33,23 @@
 - {{ printf "profile.apply.sysctls has %s and %s: the kernel sets one to 0 when the other is written, so the tuner would write them for ever; leave one of them out" (first .) (last .) | quote }}
 {{- end }}
 {{- end }}
+{{- /* Some make no sense beside another's value: (parameter, its lowest wrong value; the other, its highest wrong value). */}}
+{{- range list (list "vm.dirty_background_ratio" "vm.dirty_ratio" false) (list "vm.dirty_background_bytes" "vm.dirty_bytes" false) (list "kernel.sched_rt_runtime_us" "kernel.sched_rt_period_us" true) (list "kernel.sched_util_clamp_min" "kernel.sched_util_clamp_max" true) }}
+{{- $less := get $written (first .) }}
+{{- $more := get $written (index . 1) }}
+{{- if and (kindIs "float64" $less) (kindIs "float64" $more) (ternary (gt (float64 $less) (float64 $more)) (ge (float64 $less) (float64 $more)) (last .)) }}
+- {{ printf "profile.apply.sysctls has %s=%.0f and %s=%.0f: the kernel takes %s %s; correct one of them" (first .) $less (index . 1) $more (first .) (last . | ternary "up to the other alone" "below the other alone") | quote }}
+{{- end }}
+{{- end }}
+{{- $watchdog := get $written "kernel.watchdog" }}
+{{- range list "kernel.nmi_watchdog" "kernel.soft_watchdog" }}
+{{- if and (eq (toString $watchdog) "0") (eq (get $written . | toString) "1") }}
+- {{ printf "profile.apply.sysctls has kernel.watchdog=0 and %s=1: the first switches both watchdogs off, so the tuner would write them for ever; leave one of them out" . | quote }}
+{{- end }}
+{{- end }}
+{{- if and (eq (toString $watchdog) "1") (eq (get $written "kernel.nmi_watchdog" | toString) "0") (eq (get $written "kernel.soft_watchdog" | toString) "0") }}
+- "profile.apply.sysctls has kernel.watchdog=1, kernel.nmi_watchdog=0 and kernel.soft_watchdog=0: it is 1 only if one of the two is, so the tuner would write it for ever; leave it out"
+{{- end }}
 {{- $known := .Files.Get "files/sysctls.yaml" | fromYaml }}
 {{- range $part := list "apply" "verify" }}
 {{- range $name, $value := dig $part "sysctls" dict $profile }}
@@ -51,8 +68,13 @@
 {{- end }}
 {{- end }}
 
-{{/* The image, CPUs, folders and tolerations. */}}
+{{/* The release's name, image, CPUs, folders and tolerations. */}}
 {{- define "host-tuning.checks.host" -}}
+{{- /* The removal's Job has a name that becomes a label, of 63 characters at most; it is made when the release goes. */}}
+{{- $full := include "host-tuning.fullname" . }}
+{{- if gt (len $full) 55 }}
+- {{ printf "the release's full name %s has %d characters, and names made of it would be too long; use a shorter release name, so that the full one has 55 at most" $full (len $full) | quote }}
+{{- end }}
 {{- if hasSuffix ":latest" .Values.image }}
 - {{ printf "image=%s is another image tomorrow; name a version or a digest" .Values.image | quote }}
 {{- end }}
@@ -71,8 +93,8 @@
 {{- end }}
 {{- end }}
 {{- $state := .Values.stateFolder }}
-{{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib32|lib64|usr|root|var/run)(/.*)?|(home|mnt|media|opt|srv|run|tmp|var|var/lib|var/log|var/tmp)|var/lib/(kubelet|containerd|docker|etcd|cni|rancher)(/.*)?)$" $state }}
-- {{ printf "stateFolder=%s is a folder of the node's own system; use one for the tuner alone, such as /var/lib/market-spread/host-tuner" $state | quote }}
+{{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib32|lib64|usr|root|var/run)(/.*)?|(home|mnt|media|opt|srv|run|var|var/lib|var/log)|(tmp|var/tmp)(/.*)?|var/(lib/(kubelet|containerd|docker|etcd|cni|rancher)|log/(pods|containers))(/.*)?)$" $state }}
+- {{ printf "stateFolder=%s is a folder of the node's own system, or one that it clears; use one for the tuner alone, such as /var/lib/market-spread/host-tuner" $state | quote }}
 {{- end }}
 {{- $kubelet := .Values.kubeletFolder }}
 {{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib64|usr|tmp|home|root|run|mnt|srv|opt|var|var/(lib|run|log|tmp))|(etc|proc|sys|dev|boot)/.*|var/lib/(containerd|docker|etcd|cni)(/.*)?|.*/pod-resources(/.*)?)$" $kubelet }}

@@ -49,7 +49,7 @@
 - {{ printf "%s takes %dMi, more than nodes.memoryPerNumaNode=%s, so the kubelet would refuse the pod; use less" .name (int .memoryMi) $nodes.memoryPerNumaNode | quote }}
 {{- end }}
 {{- if not .pool }}
-- {{ printf "%s is pinned and has no pool, so it may come to a node that gives no exclusive CPUs; set %s.pool" .name .name | quote }}
+- {{ printf "%s is pinned and has no pool, so it may come to a node that gives no exclusive CPUs; set %s.pool, or use %s.pinned=false" .name .name .name | quote }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -136,7 +136,7 @@
 {{- end }}
 {{- end }}
 {{- if le (int $nodes.cpus) (add $nodes.reservedCpus $nodes.daemonSetCpus | int) }}
-- {{ printf "nodes.cpus=%d leaves nothing after reservedCpus=%d and daemonSetCpus=%d; correct them" (int $nodes.cpus) (int $nodes.reservedCpus) (int $nodes.daemonSetCpus) | quote }}
+- {{ printf "nodes.cpus=%d leaves nothing after reservedCpus=%d and daemonSetCpus=%d; correct nodes.cpus, nodes.reservedCpus or nodes.daemonSetCpus" (int $nodes.cpus) (int $nodes.reservedCpus) (int $nodes.daemonSetCpus) | quote }}
 {{- end }}
 {{- if and $nodes.strictCpuReservation (eq (int $nodes.daemonSetCpus) 0) $pods }}
 - "nodes.strictCpuReservation=true with daemonSetCpus=0: when all CPUs are allocated the kubelet does not start again (\"default cpuset cannot be empty\"); keep a CPU unallocated, or leave strict-cpu-reservation off"
@@ -185,9 +185,9 @@
 {{- $needed := add (mul 2 .Values.topics.partitions) $job.shufflePartitions | int }}
 {{- $partitions := int .Values.topics.partitions }}
 {{- if and (eq $job.mode "real-time") $job.pipeline.file (lt $slots $partitions) }}
-- {{ printf "job.executors has %d slots (count x slots), and each of topics.partitions=%d is a task that always runs in real-time mode; use more slots" $slots $partitions | quote }}
+- {{ printf "job.executors has %d slots (count x slots), and each of topics.partitions=%d is a task that always runs in real-time mode; use more, by job.executors.count or job.executors.slots" $slots $partitions | quote }}
 {{- else if and (eq $job.mode "real-time") (not $job.pipeline.file) (lt $slots $needed) }}
-- {{ printf "job.executors has %d slots (count x slots), and the tasks of real-time mode run all at once: 2 x topics.partitions + job.shufflePartitions = %d; use as many" $slots $needed | quote }}
+- {{ printf "job.executors has %d slots (count x slots), and the tasks of real-time mode run all at once: 2 x topics.partitions + job.shufflePartitions = %d; use as many, by job.executors.count or job.executors.slots" $slots $needed | quote }}
 {{- end }}
 {{- if and (eq $job.mode "real-time") (lt (float64 $job.batchS) 5.0) }}
 - {{ printf "job.batchS=%v; real-time takes 5 or more" $job.batchS | quote }}
@@ -197,7 +197,7 @@
 {{- end }}
 {{- $heap := include "market-spread.mebibytes" $job.driver.heap | int }}
 {{- if lt (include "market-spread.mebibytes" $job.driver.memory | int) (add $heap 768 | int) }}
-- {{ printf "job.driver.memory=%s holds the heap of %s and less than 768Mi besides, for Python and the JVM itself; use more" $job.driver.memory $job.driver.heap | quote }}
+- {{ printf "job.driver.memory=%s holds the heap of %s and less than 768Mi besides, for Python and the JVM itself; use more, or a smaller job.driver.heap" $job.driver.memory $job.driver.heap | quote }}
 {{- end }}
 {{- if and .Values.run.enabled (not .Values.job.pipeline.file) (not (trim .Values.run.workload)) }}
 - "run.enabled=true, and run.workload is empty; give it a workload: --set-file run.workload=loadgen/workloads/quick.yaml"
@@ -268,17 +268,20 @@
 {{- if regexMatch `^https://(localhost|127\.[0-9.]+|0\.0\.0\.0)(:|/|$)` (default "" $security.tokenEndpoint) }}
 - {{ printf "kafka.external.security.tokenEndpoint=%s is each pod itself; name it as pods reach it" $security.tokenEndpoint | quote }}
 {{- end }}
+{{- if and (not $sasl) (ne $security.saslMechanism "SCRAM-SHA-512") }}
+- {{ printf "kafka.external.security.saslMechanism=%s is of no use with protocol=%s; use SASL_SSL, or leave it out" $security.saslMechanism $security.protocol | quote }}
+{{- end }}
 {{- if and (not $tokens) (or $security.tokenEndpoint $security.tokenScope) }}
-- {{ printf "kafka.external.security.tokenEndpoint or tokenScope with protocol=%s and saslMechanism=%s, which takes no tokens; use OAUTHBEARER with SASL_SSL, or leave them out" $security.protocol $security.saslMechanism | quote }}
+- {{ printf "kafka.external.security.tokenEndpoint or tokenScope with protocol=%s and saslMechanism=%s, which takes no tokens; use OAUTHBEARER with SASL_SSL, or leave kafka.external.security.%s out" $security.protocol $security.saslMechanism ($security.tokenEndpoint | empty | ternary "tokenScope" "tokenEndpoint") | quote }}
 {{- end }}
 {{- if and (not (hasSuffix "SSL" $security.protocol)) (or $security.caSecret $security.certificateSecret) }}
-- {{ printf "kafka.external.security.caSecret or certificateSecret with protocol=%s, which does not encrypt; use SSL or SASL_SSL" $security.protocol | quote }}
+- {{ printf "kafka.external.security.caSecret or certificateSecret with protocol=%s, which does not encrypt; use SSL or SASL_SSL, or leave kafka.external.security.%s out" $security.protocol ($security.caSecret | empty | ternary "certificateSecret" "caSecret") | quote }}
 {{- end }}
 {{- if and (not $external.bootstrap) (gt (int .Values.topics.replicas) 1) }}
 - {{ printf "topics.replicas=%d with the one trial broker; use 1" (int .Values.topics.replicas) | quote }}
 {{- end }}
 {{- if lt (include "market-spread.mebibytes" $kafka.memory | int) (add (include "market-spread.mebibytes" $kafka.heap) 384 | int) }}
-- {{ printf "kafka.memory=%s holds the heap of %s and less than 384Mi besides; use more" $kafka.memory $kafka.heap | quote }}
+- {{ printf "kafka.memory=%s holds the heap of %s and less than 384Mi besides; use more, or a smaller kafka.heap" $kafka.memory $kafka.heap | quote }}
 {{- end }}
 {{- end }}
 
@@ -292,8 +295,13 @@
 
 {{- define "market-spread.checks.name" -}}
 {{- $full := include "market-spread.fullname" . }}
-{{- if gt (len $full) 38 }}
-- {{ printf "the release's full name %s has %d characters, and names made of it would be too long; use a shorter release name" $full (len $full) | quote }}
+{{- /* The name of a StatefulSet's revision, <full name>-metrics-aggregator-<10 digits>, is a label of its pods: 63 characters at most. */}}
+{{- if gt (len $full) 33 }}
+- {{ printf "the release's full name %s has %d characters, and names made of it would be too long; use a shorter release name, so that the full one has 33 at most" $full (len $full) | quote }}
+{{- end }}
+{{- /* So are names of Services (RFC 1035). */}}
+{{- if not (regexMatch "^[a-z][-a-z0-9]*$" $full) }}
+- {{ printf "the release's full name %s is no name of a Service, which begins with a letter and has letters, digits and hyphens alone; use another release name" $full | quote }}
 {{- end }}
 {{- if regexMatch "-(job|run|test)$" $full }}
 - {{ printf "the release's full name %s: release %s has, or would have, objects of the same names; use a release name with another end" $full (regexReplaceAll "-(job|run|test)$" $full "") | quote }}

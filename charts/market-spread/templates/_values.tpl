@@ -16,8 +16,11 @@
 {{- end }}
 {{- else if not (include "market-spread.isNetwork6" .) }}
 - {{ printf "%s has %s, which is no network of IPv4 or IPv6; write it as 10.1.0.0/16 or fd00:1::/64" $name . | quote }}
-{{- else if include "market-spread.isWithin6" . }}
-- {{ printf "%s has %s, an address within a network; use one of the two: %s::/%d, or %s/128" $name . (splitList "::" $address | first) $bits $address | quote }}
+{{- else }}
+{{- $base := include "market-spread.network6" (dict "address" $address "bits" $bits) }}
+{{- if ne $base (include "market-spread.network6" (dict "address" $address "bits" 128)) }}
+- {{ printf "%s has %s, an address within the network %s/%d; use one of the two: %s/%d, or %s/128" $name . $base $bits $base $bits $address | quote }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -26,6 +29,9 @@
 - {{ printf "kafka.external.bootstrap=%s names a broker twice; name each once" .Values.kafka.external.bootstrap | quote }}
 {{- end }}
 {{- range $brokers }}
+{{- if gt (len (splitList ":" . | first)) 253 }}
+- {{ printf "kafka.external.bootstrap has %s, a host name of more than 253 characters, which no DNS has; correct it" . | quote }}
+{{- end }}
 {{- if regexMatch `^(localhost|127\.[0-9.]+|0\.0\.0\.0):` . }}
 - {{ printf "kafka.external.bootstrap has %s, which is each pod itself; name the broker as pods reach it" . | quote }}
 {{- else if and $policy.enabled (regexMatch `^([0-9]+\.){3}[0-9]+:` .) }}
@@ -63,19 +69,33 @@
 {{- if and $written $whole (regexMatch `/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$` .) }}yes{{ end }}
 {{- end }}
 
-{{/* "yes" for an address of IPv6 whose part after :: is none of the network's, as in fd00::1/64. */}}
-{{- define "market-spread.isWithin6" -}}
-{{- $address := splitList "/" . | first }}
-{{- $after := splitList "::" $address | last }}
-{{- $groups := splitList ":" $after | compact | len }}
-{{- if and (contains "::" $address) (regexMatch "[1-9a-fA-F]" $after) (le (splitList "/" . | last | int) (int (sub 128 (mul 16 $groups)))) }}yes{{ end }}
+{{/* The first address of an IPv6 address's network, as Kubernetes writes it but for inner zeros: (address, bits). */}}
+{{- define "market-spread.network6" -}}
+{{- $halves := splitList "::" .address }}
+{{- $groups := splitList ":" (first $halves) | compact }}
+{{- if gt (len $halves) 1 }}
+{{- $after := splitList ":" (last $halves) | compact }}
+{{- range until (sub 8 (add (len $groups) (len $after)) | int) }}{{ $groups = append $groups "0" }}{{ end }}
+{{- $groups = concat $groups $after }}
+{{- end }}
+{{- $written := list }}
+{{- $left := int .bits }}
+{{- range $groups }}
+{{- $number := 0 }}
+{{- range splitList "" (lower .) }}{{ $number = add (mul 16 $number) (index (dict "a" 10 "b" 11 "c" 12 "d" 13 "e" 14 "f" 15) . | default (int .)) }}{{ end }}
+{{- $size := 1 }}
+{{- range until (int (sub 16 (min 16 (max 0 $left)))) }}{{ $size = mul 2 $size }}{{ end }}
+{{- $written = append $written (printf "%x" (sub $number (mod $number $size))) }}
+{{- $left = sub $left 16 }}
+{{- end }}
+{{- regexReplaceAll "(^|:)0(:0)+$" (join ":" $written) "::" }}
 {{- end }}
 
 {{/* Folders of a node that belong to the system: a volume there would be lost, or would break the node. */}}
 {{- define "market-spread.checks.folders" -}}
 {{- $folders := dict "receiver.ledgers" .Values.receiver.ledgers "metricsAggregator.runs" .Values.metricsAggregator.runs "job.checkpoint" .Values.job.checkpoint "kafka.data" .Values.kafka.data }}
 {{- range $name, $volume := $folders }}
-{{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib32|lib64|usr|root|run|var/run)(/.*)?|(home|mnt|media|opt|srv|tmp|var|var/lib|var/log|var/tmp)|var/lib/(kubelet|containerd|docker|etcd|cni|rancher)(/.*)?)$" $volume.hostPath }}
+{{- if regexMatch "^/((etc|proc|sys|dev|boot|bin|sbin|lib|lib32|lib64|usr|root|run|var/run)(/.*)?|(home|mnt|media|opt|srv|tmp|var|var/lib|var/log|var/tmp)|var/(lib/(kubelet|containerd|docker|etcd|cni|rancher)|log/(pods|containers))(/.*)?)$" $volume.hostPath }}
 - {{ printf "%s.hostPath=%s is a folder of the node's own system; use one of yours, such as /var/lib/market-spread/%s" $name $volume.hostPath (splitList "." $name | last) | quote }}
 {{- end }}
 {{- if and $volume.storageClass (ne $volume.kind "claim") }}
@@ -97,7 +117,7 @@
 {{- $place := index $volume . }}
 {{- if and $place (eq $volume.kind .) }}
 {{- if hasKey $given $place }}
-- {{ printf "%s.%s=%s is that of %s, too: they would write over each other; give each its own" $name . $place (get $given $place) | quote }}
+- {{ printf "%s.%s=%s is that of %s.%s, too: they would write over each other; give each its own" $name . $place (get $given $place) . | quote }}
 {{- end }}
 {{- range $other, $owner := $given }}
 {{- if or (hasPrefix (printf "%s/" $other) $place) (hasPrefix (printf "%s/" $place) $other) }}
@@ -157,13 +177,34 @@
 {{/* Labels, annotations and variables that are the chart's or the platform's own. */}}
 {{- define "market-spread.checks.extensions" -}}
 {{- range $label, $value := .Values.podLabels }}
-{{- if regexMatch "^((app|apps|statefulset|batch)[.]kubernetes[.]io/.*|helm[.]sh/.*|market-spread[.]io/.*|spark-.*|controller-revision-hash|pod-template-hash|job-name)$" $label }}
+{{- if regexMatch "^((app|apps|statefulset|batch)[.]kubernetes[.]io/.*|helm[.]sh/.*|market-spread[.]io/.*|spark-.*|controller-(revision-hash|uid)|pod-template-(hash|generation)|job-name)$" $label }}
 - {{ printf "podLabels has %s=%s, which the chart or Kubernetes sets itself; leave it out" $label $value | quote }}
 {{- end }}
 {{- end }}
 {{- range $name, $value := .Values.podAnnotations }}
-{{- if regexMatch "^(helm[.]sh/.*|checksum/.*)$" $name }}
-- {{ printf "podAnnotations has %s=%s, which the chart sets itself; leave it out" $name $value | quote }}
+{{- if regexMatch "^((meta[.])?helm[.]sh/.*|checksum/.*)$" (lower $name) }}
+- {{ printf "podAnnotations has %s=%s, which the chart or Helm sets itself; leave it out" $name $value | quote }}
+{{- end }}
+{{- end }}
+{{- /* An expression of the admission policy has those of pods, and 100,000 characters at most; annotations of an object have 256 KiB. */}}
+{{- range $name, $most := dict "podAnnotations" 64000 "serviceAccountAnnotations" 256000 }}
+{{- $long := get $.Values $name | default dict | toJson | len }}
+{{- if gt $long $most }}
+- {{ printf "%s has %d characters in all, and Kubernetes takes %d; shorten them, or use a ConfigMap" $name $long $most | quote }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := .Values.serviceAccountAnnotations }}
+{{- if regexMatch "^(meta[.]helm[.]sh/.*|helm[.]sh/hook.*)$" (lower $name) }}
+- {{ printf "serviceAccountAnnotations has %s=%s, by which Helm would not take the ServiceAccount for one of the release; leave it out" $name $value | quote }}
+{{- else if and (eq $name "eks.amazonaws.com/role-arn") (not (regexMatch "^arn:aws[a-z-]*:iam::[0-9]+:role/.+$" $value)) }}
+- {{ printf "serviceAccountAnnotations has %s=%s, which is no role; use its whole ARN, such as arn:aws:iam::123456789012:role/spread" $name $value | quote }}
+{{- else if and (eq $name "iam.gke.io/gcp-service-account") (not (regexMatch "^[a-z0-9-]+@[a-z0-9.-]+[.]iam[.]gserviceaccount[.]com$" $value)) }}
+- {{ printf "serviceAccountAnnotations has %s=%s, which is no service account; use its address, such as spread@project.iam.gserviceaccount.com" $name $value | quote }}
+{{- end }}
+{{- end }}
+{{- range dig "tokenAudiences" list (.Values.admissionPolicy | default dict) }}
+{{- if regexMatch "^(https://)?kubernetes[.]default([.]svc([.].*)?)?/?$" . }}
+- {{ printf "admissionPolicy.tokenAudiences has %s, the API server's own: an executor with such a token could call it; leave it out" . | quote }}
 {{- end }}
 {{- end }}
 {{- $named := dict }}
@@ -210,6 +251,9 @@
 {{- if eq .Values.images.tag "latest" }}
 - "images.tag=latest is another image tomorrow; name a version"
 {{- end }}
+{{- if regexMatch "^((index[.]|registry-1[.])?docker[.]io|ghcr[.]io|quay[.]io|gcr[.]io|public[.]ecr[.]aws|registry[.]gitlab[.]com)$" (.Values.images.registry | default "") }}
+- {{ printf "images.registry=%s is a public registry, in which anyone could hold the name market-spread; add the path that is yours, such as %s/team" .Values.images.registry .Values.images.registry | quote }}
+{{- end }}
 {{- /* A container runtime takes a first part without a dot or a port for a name in a public registry. */}}
 {{- $registry := .Values.images.registry | default "" }}
 {{- if not (regexMatch "^(localhost|[^/]*[.:][^/]*)(/|$)" $registry) }}
@@ -246,7 +290,7 @@
 {{- $_ := set $written (splitList "=" . | first) true }}
 {{- end }}
 {{- range $name, $value := $kafka.properties }}
-{{- if or (hasKey $written $name) (regexMatch "^(log[.]dir|metadata[.]log[.]dir|broker[.]id.*|node[.]id|host[.]name|port|inter[.]broker[.]listener[.]name|early[.]start[.]listeners|controller[.].*|zookeeper[.].*|log[.]retention[.](ms|minutes)|(.*[.])?listener[.].*|process[.]roles)$" $name) }}
+{{- if or (hasKey $written $name) (regexMatch "^(log[.]dir|metadata[.]log[.]dir|broker[.]id.*|node[.]id|host[.]name|port|inter[.]broker[.]listener[.]name|early[.]start[.]listeners|controller[.].*|zookeeper[.].*|log[.]retention[.](ms|minutes)|(.*[.])?listener[.].*|process[.]roles|security[.]inter[.]broker[.]protocol)$" $name) }}
 - {{ printf "kafka.properties has %s=%v, which the chart sets itself; leave it out (kafka.data says where the topics are, kafka.retentionHours how long records stay)" $name $value | quote }}
 {{- else if and (regexMatch "(replication[.]factor|min[.]isr|min[.]insync[.]replicas)$" $name) (ne (toString $value) "1") }}
 - {{ printf "kafka.properties has %s=%v, and there is one trial broker; use 1" $name $value | quote }}
@@ -260,14 +304,23 @@
 - {{ printf "kafka.properties has %s=%v, a name that no broker of Kafka 4.1 knows; correct it (files/kafka-properties.yaml has those)" $name $value | quote }}
 {{- end }}
 {{- end }}
+{{- $jvm := contains "-XX:" (print .Values.job.driver.javaOptions .Values.job.executors.javaOptions) | ternary (.Files.Get "files/jvm-options.yaml" | fromYaml) dict }}
 {{- range $name, $options := dict "job.driver" .Values.job.driver.javaOptions "job.executors" .Values.job.executors.javaOptions }}
 {{- range splitList " " $options }}
 {{- if regexMatch "^-(Xm[sx]|XX:(Max|Initial|Min)HeapSize=|XX:(Max|Initial|Min)RAM|Dspark[.]|cp$|classpath$|jar$)" . }}
 - {{ printf "%s.javaOptions has %s, which Spark or the chart sets itself; use %s.heap for the memory" $name . $name | quote }}
 {{- else if and (hasPrefix "-XX:" .) (not (regexMatch "^-XX:([+-][A-Z][A-Za-z0-9]*|[A-Z][A-Za-z0-9]*=.+)$" .)) }}
 - {{ printf "%s.javaOptions has %s, with which a JVM does not start; write -XX:+Name, -XX:-Name or -XX:Name=value" $name . | quote }}
-{{- else if regexMatch "^(-d(32|64)|-XX:[+-](UseConcMarkSweepGC|UseParNewGC|PrintGC(Date|Time)Stamps|UseGCLogFileRotation)|-X(ss|mn)?|--?|--X.*)$" . }}
+{{- else if regexMatch "^(-d(32|64)|-XX:[+-](UseConcMarkSweepGC|UseParNewGC|PrintGC(Date|Time)Stamps|UseGCLogFileRotation)|--?|--X.*|-(javaagent|agentlib|agentpath):?)$" . }}
 - {{ printf "%s.javaOptions has %s, which Java 17 does not know and does not start with; correct it or leave it out" $name . | quote }}
+{{- else if and (hasPrefix "-X" .) (not (hasPrefix "-XX:" .)) (not (regexMatch "^-X(batch|int|mixed|comp|noclassgc|rs|debug|noagent|future|check(:.+)?|diag|internalversion|log(:.+)?|loggc:.+|(mn|ss)[0-9]+[kKmMgG]?|share:(auto|on|off)|verify(:(all|remote|none))?|bootclasspath/a:.+|runjdwp:.+)$" .)) }}
+- {{ printf "%s.javaOptions has %s, which Java 17 does not know or which starts nothing; correct it or leave it out" $name . | quote }}
+{{- else if regexMatch "^(--?(version|fullversion|help|help-extra|dry-run|validate-modules|list-modules)|-h|-[?])$" . }}
+- {{ printf "%s.javaOptions has %s, with which a JVM says something and ends; leave it out" $name . | quote }}
+{{- else if hasPrefix "-XX:" . }}
+{{- with include "market-spread.wrongOption" (dict "option" . "options" $options "jvm" $jvm) }}
+- {{ printf "%s.javaOptions has %s" $name . | quote }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- range $quote := list "\"" "'" }}
@@ -279,6 +332,24 @@
 {{- if gt (len $collectors) 1 }}
 - {{ printf "%s.javaOptions has %s: a JVM has one collector, and does not start with two; name one" $name (join " and " $collectors) | quote }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What is wrong with an option -XX, and what to use: (option, options, jvm, those that are known); nothing if it is right. */}}
+{{- define "market-spread.wrongOption" -}}
+{{- $name := regexReplaceAll "^-XX:[+-]?([A-Za-z0-9]+).*$" .option "${1}" }}
+{{- $is := get .jvm $name | default list }}
+{{- $switch := regexMatch "^-XX:[+-]" .option }}
+{{- $value := splitList "=" .option | rest | join "=" }}
+{{- if not $is }}
+{{- if not (contains "-XX:+IgnoreUnrecognizedVMOptions" .options) }}{{ .option }}, a name that Java 17 does not know and does not start with; correct it (files/jvm-options.yaml has those) or leave it out{{ end }}
+{{- else if ne $switch (eq (first $is) "boolean") }}{{ .option }}; it is {{ $switch | ternary (printf "no switch, so write -XX:%s=value" $name) (printf "a switch, so write -XX:+%s or -XX:-%s" $name $name) }}
+{{- else if and (eq (first $is) "unsigned") (not (regexMatch "^(0x[0-9a-fA-F]+|[0-9]+)[kKmMgGtT]?$" $value)) }}{{ .option }}; use a whole number, such as 10 or 64m
+{{- else if and (eq (first $is) "signed") (not (regexMatch "^-?(0x[0-9a-fA-F]+|[0-9]+)[kKmMgGtT]?$" $value)) }}{{ .option }}; use a whole number, such as 10 or 64m
+{{- else if and (eq (first $is) "number") (not (regexMatch "^-?[0-9]+([.][0-9]+)?$" $value)) }}{{ .option }}; use a number, such as 1.5
+{{- else if gt (len $is) 1 }}
+{{- $unlock := printf "-XX:+Unlock%sVMOptions" (last $is) }}
+{{- if not (contains $unlock .options) }}{{ .option }}, with which a JVM starts only after {{ $unlock }}; put that first, or leave it out{{ end }}
 {{- end }}
 {{- end }}
 
@@ -295,9 +366,11 @@
 {{- end }}
 {{- else if has $kind (list "whole" "number") }}
 {{- $number := float64 .value }}
-{{- if or (and (kindIs "string" .value) (not (regexMatch "^-?[0-9]+([.][0-9]+)?$" .value))) (and (eq $kind "whole") (ne $number (floor $number))) }}use a {{ $kind }} number, without a unit
-{{- else if and $allowed (lt $number (first $allowed | float64)) }}use {{ first $allowed }} or more
-{{- else if and (gt (len $allowed) 1) (gt $number (last $allowed | float64)) }}use {{ last $allowed }} at most
+{{- $shown := eq $kind "whole" | ternary "%.0f" "%v" }}
+{{- if and (not (kindIs "string" .value)) (or (gt $number 9007199254740992.0) (lt $number -9007199254740992.0)) }}Helm would round it; put it into quotes, as text
+{{- else if or (and (kindIs "string" .value) (not (regexMatch "^-?[0-9]+([.][0-9]+)?$" .value))) (and (eq $kind "whole") (ne $number (floor $number))) }}use a {{ $kind }} number, without a unit
+{{- else if and $allowed (lt $number (first $allowed | float64)) }}use {{ printf $shown (first $allowed | float64) }} or more
+{{- else if and (gt (len $allowed) 1) (gt $number (last $allowed | float64)) }}use {{ printf $shown (last $allowed | float64) }} at most
 {{- end }}
 {{- end }}
 {{- end }}
@@ -351,7 +424,8 @@
 {{- define "market-spread.checks.tls" -}}
 {{- with .Values.tls }}
 {{- $tls := . }}
-{{- range $name, $secret := $tls.secrets }}
+{{- range $name := list "sender" "receiver" "job" "metricsAggregator" "run" }}
+{{- $secret := get ($tls.secrets | default dict) $name | default "" }}
 {{- if and (eq $tls.source "secret") (not $secret) }}
 - {{ printf "tls.secrets.%s=%q with tls.source=secret; name the Secret with its ca.crt, tls.crt and tls.key, or use helm or certManager" $name $secret | quote }}
 {{- else if and (ne $tls.source "secret") $secret }}

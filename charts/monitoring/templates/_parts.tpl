@@ -67,7 +67,7 @@ spec:
 {{- $problems = append $problems (printf "rules.runbookBase=%s is the page itself, and docs/runbook.md is put behind it; name what is before that" .Values.rules.runbookBase) }}
 {{- end }}
 {{- $interval := .Values.monitors.interval }}
-{{- $slow := or (hasSuffix "m" $interval) (and (not (hasSuffix "ms" $interval)) (gt (trimSuffix "s" $interval | int) 15)) }}
+{{- $slow := or (regexMatch "[0-9]m([0-9]|$)" $interval) (and (not (hasSuffix "ms" $interval)) (gt (trimSuffix "s" $interval | int) 15)) }}
 {{- if and $slow (ne .Values.rules.enabled "never") (ne .Values.monitors.enabled "never") }}
 {{- $problems = append $problems (printf "monitors.interval=%s, and rules take rates over 30s, which need two scrapes; use 15s at most, or rules.enabled=never" $interval) }}
 {{- end }}

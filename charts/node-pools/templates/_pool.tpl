@@ -180,7 +180,7 @@ spec:
 {{- $on := 0 }}
 {{- range $name, $pool := .Values.pools }}{{ if $pool.enabled }}{{ $on = add1 $on }}{{ end }}{{ end }}
 {{- if not $on }}
-- "pools has none enabled, so there is nothing to install; enable one"
+- "pools has none enabled, so there is nothing to install; enable one, by pools.engine.enabled, pools.broker.enabled or pools.load.enabled"
 {{- end }}
 {{- range $tag, $value := .Values.tags }}
 {{- if regexMatch "^((?i:aws):.*|eks:eks-cluster-name|kubernetes[.]io/cluster.*|karpenter[.]sh/(nodepool|nodeclaim)|karpenter[.]k8s[.]aws/ec2nodeclass|market-spread[.]io/pool)$" $tag }}

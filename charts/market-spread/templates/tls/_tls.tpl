@@ -53,7 +53,7 @@
 {{/* The name of a component's Secret: (root, component). */}}
 {{- define "market-spread.tlsSecret" -}}
 {{- if eq (include "market-spread.tls" .root) "secret" }}
-{{- index .root.Values.tls.secrets (eq .component "metrics-aggregator" | ternary "metricsAggregator" .component) }}
+{{- get (.root.Values.tls.secrets | default dict) (eq .component "metrics-aggregator" | ternary "metricsAggregator" .component) }}
 {{- else }}
 {{- printf "%s-%s-tls" (include "market-spread.fullname" .root) .component }}
 {{- end }}

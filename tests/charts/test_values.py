@@ -62,6 +62,13 @@ def test_numbers_of_the_broker_are_written_as_it_reads_them() -> None:
     assert {"a.b=10485760", "c=0.5", "d=-1", "e=true", "f=x y", "g=2"} <= set(lines)
 
 
+def test_the_rate_of_the_test_is_written_as_a_whole_number() -> None:
+    made = rendered(DEFAULT, tests__messagesPerS=1000000, tests__durationS=5)
+
+    (workload,) = [found["data"]["workload.yaml"] for found in made.of("ConfigMap") if "workload.yaml" in found["data"]]
+    assert yaml.safe_load(workload)["load"]["messages_per_s"] == 1000000
+
+
 def test_the_keys_of_a_workload_are_those_of_the_code() -> None:
     (line,) = [
         line

@@ -138,6 +138,9 @@
 {{- if le (int $nodes.cpus) (add $nodes.reservedCpus $nodes.daemonSetCpus | int) }}
 - {{ printf "nodes.cpus=%d leaves nothing after reservedCpus=%d and daemonSetCpus=%d; correct nodes.cpus, nodes.reservedCpus or nodes.daemonSetCpus" (int $nodes.cpus) (int $nodes.reservedCpus) (int $nodes.daemonSetCpus) | quote }}
 {{- end }}
+{{- if and (eq (int $nodes.reservedCpus) 0) $pods }}
+- "nodes.reservedCpus=0 with pinned pods: a kubelet that gives exclusive CPUs does not start with none reserved (reservedSystemCPUs); reserve one of each NUMA node"
+{{- end }}
 {{- if and $nodes.strictCpuReservation (eq (int $nodes.daemonSetCpus) 0) $pods }}
 - "nodes.strictCpuReservation=true with daemonSetCpus=0: when all CPUs are allocated the kubelet does not start again (\"default cpuset cannot be empty\"); keep a CPU unallocated, or leave strict-cpu-reservation off"
 {{- end }}
@@ -243,7 +246,7 @@
 {{- else if .Values.run.file }}
 - {{ printf "run.file=%s is of a pipeline's workload; name job.pipeline.file, or use run.workload" .Values.run.file | quote }}
 {{- else if or $pipeline.function $pipeline.image $pipeline.configMap }}
-- "job.pipeline has no file; name it, or leave job.pipeline.function, image and configMap empty, too"
+- "job.pipeline has no file; name it, or leave job.pipeline.function, job.pipeline.image and job.pipeline.configMap empty, too"
 {{- end }}
 {{- end }}
 

@@ -5,7 +5,7 @@ name: helm-test
 seed: 1
 load:
   profile: constant
-  messages_per_s: {{ .Values.tests.messagesPerS }}
+  messages_per_s: {{ int .Values.tests.messagesPerS }}
   duration_s: {{ .Values.tests.durationS }}
 market:
   symbols: 350

@@ -167,6 +167,12 @@
 {{- if and (include "market-spread.checkpointNode" .) (ne $job.driver.pool $job.executors.pool) $job.driver.pool $job.executors.pool }}
 - {{ printf "job.driver.pool=%s and job.executors.pool=%s with a %s checkpoint, which one node can write; use one pool, or ReadWriteMany" $job.driver.pool $job.executors.pool $once | quote }}
 {{- end }}
+{{- /* Executors would have to join their driver on a node whose taint they do not tolerate. */}}
+{{- $tolerated := false }}
+{{- range .Values.tolerations }}{{ if has (.key | default "") (list "" "market-spread.io/pool") }}{{ $tolerated = true }}{{ end }}{{ end }}
+{{- if and (include "market-spread.checkpointNode" .) $job.driver.pool (not $job.executors.pool) (not $tolerated) }}
+- {{ printf "job.driver.pool=%s and job.executors.pool=\"\" with a %s checkpoint, which one node can write: executors come to no node of that pool, so they would stay Pending; use one pool, or ReadWriteMany" $job.driver.pool $once | quote }}
+{{- end }}
 {{- end }}
 
 {{- define "market-spread.checks.volumes" -}}

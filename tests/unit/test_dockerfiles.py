@@ -95,6 +95,28 @@ def test_images_are_saved_where_they_are_asked_for(builder: str, tmp_path: Path)
         assert f"{tmp_path}/images/{name}-7.tar" in line
 
 
+@pytest.mark.parametrize("builder", ["docker", "podman", "buildah"])
+@pytest.mark.parametrize("platform", ["", "linux/amd64", "linux/arm64"])
+def test_images_are_built_for_the_platform_that_is_named(builder: str, platform: str, tmp_path: Path) -> None:
+    stub = tmp_path / builder
+    stub.write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/asked\n')
+    stub.chmod(0o755)
+    told = {"PATH": os.environ["PATH"], "BUILDER": str(stub), "PLATFORM": platform}
+
+    subprocess.run([ROOT / ".ci" / "images", "sender"], env=told, capture_output=True, check=True)
+
+    (asked,) = (tmp_path / "asked").read_text().splitlines()
+    assert re.findall(r"--platform (\S+)", asked) == ([platform] if platform else [])
+
+
+def test_an_unknown_platform_is_refused_with_the_known_ones() -> None:
+    told = {"PATH": os.environ["PATH"], "BUILDER": "docker", "PLATFORM": "arm64"}
+
+    ended = subprocess.run([ROOT / ".ci" / "images"], env=told, capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (2, "market-spread: PLATFORM=arm64; use linux/amd64 or linux/arm64\n")
+
+
 @pytest.mark.parametrize(
     ("base", "openjdk", "said"),
     [

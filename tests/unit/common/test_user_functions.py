@@ -47,3 +47,11 @@ def test_what_a_function_raises_has_the_line_in_its_own_file(tmp_path: Path) -> 
     read = load_function(f"{path}:read")
     with pytest.raises(UsageError, match=r"own_file.py:4: .*:read raised JSONDecodeError"), user_errors(f"{path}:read"):
         read("{")
+
+
+def test_what_a_file_prints_is_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = file_with(tmp_path, "print('loaded')\n\ndef read():\n    print('read')\n")
+    read = load_function(f"{path}:read")
+    with user_errors(f"{path}:read"):
+        read()
+    assert capsys.readouterr() == ("", "loaded\nread\n")

@@ -13,11 +13,7 @@
 
 A pipeline is a value: each method returns a new one and changes nothing. It knows nothing of Kafka, modes, partitions,
 checkpoints or metrics. A mistake raises PipelineError in the call that makes it, with one sentence that names the step
-and the remedy:
-
-    >>> lines.to(RunningTotal("n", into="n"))
-    Traceback (most recent call last):
-    market_spread.streaming.messages.PipelineError: 'n' keeps state by key; put key_by before it
+and the remedy.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,8 +1,5 @@
 """Pipelines without a broker: input and output in memory, for black-box tests of an application.
 
-    def test_words_are_counted():
-        assert run(word_count(), {"lines": ["to be"]})["counts"] == [b"to => 1", b"be => 1"]
-
 Plan, mode and Spark are the same as in a job; only Kafka is replaced, by Spark's own sources and sinks for tests.
 """
 

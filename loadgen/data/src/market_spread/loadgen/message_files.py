@@ -1,17 +1,13 @@
-"""The user's messages: what they are, and how they are read from a generator in Python, a file or a topic.
-
-    def trips(seed):                       # my_load.py, named as my_load.py:trips
-        while True:
-            yield {"trip_id": ..., "city": ...}
-
-A generator yields what `Message` takes as its value, or a `Message`, for as long as the load goes on.
-"""
+"""The user's messages: what they are, and how they are read from a generator in Python, a file or a topic."""
 
 import csv
 import heapq
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, time
+from decimal import Decimal
+from functools import partial
 from itertools import chain, cycle
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -20,8 +16,8 @@ from pydantic import Field, model_validator
 
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.kafka.access import BrokerKeys, Finds
-from market_spread.common.kafka.client import KafkaBroker, Partition
-from market_spread.common.schema import choice, flag, number, text
+from market_spread.common.kafka.client import RECORD_BYTES_MAX, KafkaBroker, Partition
+from market_spread.common.schema import choice, exactly_one_of, flag, number, text
 from market_spread.common.user_functions import load_function, user_errors
 from market_spread.common.wire.layout import OUR_HEADERS
 
@@ -49,13 +45,13 @@ class Message:
 
     @property
     def encoded(self) -> bytes:
-        """The value as it is sent."""
+        """The value as it is sent. TypeError, ValueError or RecursionError if it cannot be JSON, or UTF-8."""
         match self.value:
             case bytes(value):
                 return value
             case str(value):
                 return value.encode()
-        return json.dumps(self.value, separators=(",", ":")).encode()
+        return json.dumps(self.value, separators=(",", ":"), default=_as_text, allow_nan=False).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +77,10 @@ class FromKeys:
     time_unit: Annotated[str, choice((*UNITS_NS, ISO), f"Of its Unix time; `{ISO}`: a text of ISO 8601.")] = "us"
     repeat: Annotated[bool, flag("Whether a file begins anew at its end.")] = False
 
+    _is_one = exactly_one_of("generator", "file", "topic")
+
     @model_validator(mode="after")
-    def _is_one(self) -> Self:
-        if sum(each is not None for each in (self.generator, self.file, self.topic)) != 1:
-            raise ValueError("generator, file, topic; give exactly one of them")
+    def _has_a_size_if_it_needs_one(self) -> Self:
         if (self.record_bytes is None) == (self.format == BINARY):
             raise ValueError(f"record_bytes; give it for the format {BINARY}, and for no other")
         return self
@@ -113,14 +109,22 @@ class InputKeys:
     share: Annotated[float, number(0.000_001, 1_000_000, "Its part of the load, against others' shares.")] = 1.0
 
 
+def _as_text(value: object) -> str:
+    """Of a value that JSON lacks: a decimal's digits, a time in ISO 8601. TypeError for others."""
+    if not isinstance(value, Decimal | date | time):
+        raise TypeError(f"JSON has no {type(value).__name__}, as {value!r}")
+    return str(value) if isinstance(value, Decimal) else value.isoformat()
+
+
 def messages_of(of: InputKeys, seed: int) -> Iterator[Message]:
     """The messages of an input with their keys, as they are needed."""
     source = of.source
     if source.generator is not None:
         found = _generated(source.generator, seed)
     else:
-        path, rounds = source.file, cycle((None,)) if source.repeat else (None,)
-        found = chain.from_iterable(_of_file(Path(path), source) if path else _of_topic(source) for _ in rounds)
+        read = partial(_of_file, Path(source.file), source) if source.file else partial(_of_topic, source)
+        repeats = source.repeat and next(read(), None) is not None  # else there would be no end of nothing
+        found = chain.from_iterable(read() for _ in (cycle((None,)) if repeats else (None,)))
     return found if of.key is None else (_keyed(message, of.key, of.topic) for message in found)
 
 
@@ -130,24 +134,26 @@ def _generated(reference: str, seed: int) -> Iterator[Message]:
         given = iter(function(seed))
     while True:
         with user_errors(reference):
-            try:
-                value = next(given)
-            except StopIteration:
-                return
+            value = next(given, given)
+        if value is given:
+            return
         message = value if isinstance(value, Message) else Message(value)
-        of_value: object = message.value
-        if not isinstance(of_value, bytes | str | Mapping):
-            kind = type(of_value).__name__
-            raise UsageError(f"{reference} yields a {kind}; yield bytes, a text, a mapping or a Message")
+        if not isinstance(message.value, bytes | str | Mapping):
+            raise UsageError(f"{reference} yields {message.value!r:.60}; yield bytes, a text, a mapping or a Message")
         yield message
 
 
 def _of_file(path: Path, keys: FromKeys) -> Iterator[Message]:
-    with usage_errors(f"the messages in {path} cannot be read", "name a file that is there"):
+    kinds = OSError, ValueError, csv.Error
+    with usage_errors(f"the messages in {path} cannot be read", "correct file: or format:", kinds):
         match keys.format:
             case "csv":
-                with path.open(encoding="utf-8", newline="") as file:
-                    yield from (Message(row) for row in csv.DictReader(file))
+                csv.field_size_limit(RECORD_BYTES_MAX)
+                with path.open(encoding="utf-8-sig", newline="") as file:
+                    for row in (rows := csv.DictReader(file, strict=True)):
+                        if None in row or None in row.values():
+                            raise ValueError(f"line {rows.line_num} has more or fewer fields than the first")
+                        yield Message(row)
             case "parquet":
                 from pyarrow import parquet
 
@@ -158,8 +164,9 @@ def _of_file(path: Path, keys: FromKeys) -> Iterator[Message]:
                 with path.open("rb") as binary:
                     while piece := binary.read(keys.record_bytes):
                         if len(piece) < keys.record_bytes:
-                            rest = f"{path} ends with {len(piece)} bytes, and record_bytes is {keys.record_bytes}"
-                            raise UsageError(f"{rest}; correct it")
+                            raise ValueError(
+                                f"it ends with {len(piece)} bytes, and record_bytes is {keys.record_bytes}"
+                            )
                         yield Message(piece)
             case _:
                 with path.open("rb") as lines:
@@ -185,13 +192,13 @@ def _of_partition(broker: KafkaBroker, place: Partition, end: int) -> Iterator[M
 
 
 def _keyed(message: Message, field: str, topic: str) -> Message:
-    """With the field as its key, unless it has one."""
+    """With the field as its key, unless it has one, or the field is null."""
     if message.key is not None:
         return message
     try:
         value = message.value if isinstance(message.value, Mapping) else json.loads(message.value)
-        return replace(message, key=str(value[field]))
+        return message if value[field] is None else replace(message, key=str(value[field]))
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise UsageError(
-            f"a message for {topic} has no field {field!r} to be its key: {message.encoded[:80]!r}; correct key:"
+            f"a message for {topic} has no field {field!r} to be its key: {message.value!r:.80}; correct key:"
         ) from error

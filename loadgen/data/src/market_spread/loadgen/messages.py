@@ -6,16 +6,17 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from market_spread.common.errors import UsageError
-from market_spread.common.kafka.client import partition_of
+from market_spread.common.errors import UsageError, usage_errors
+from market_spread.common.kafka.client import RECORD_BYTES_MAX, partition_of
 from market_spread.common.load.schedule import Burst, Constant, Profile, Ramp, Steps, calls_for_messages
 from market_spread.common.load.source import PlannedRecord, RecordLoad
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, number
-from market_spread.common.wire.layout import ID_HEADER
+from market_spread.common.wire.layout import ID_HEADER, OUR_HEADERS
 from market_spread.loadgen.message_files import InputKeys, Message, messages_of
 from market_spread.loadgen.recorded import Recorded, Times, by_time
 
 _AT_ONCE = 256
+_BYTES_MAX = RECORD_BYTES_MAX - 64 * 1024  # of a value, beside key, headers and Kafka's own bytes
 # What a schema reads: a schedule, or the times of the files.
 MessageProfile = Annotated[
     Constant | Steps | Ramp | Burst | Recorded,
@@ -56,7 +57,8 @@ class MessageLoad:
         self._asked = asked
         self._start_ns = start_unix_ns
         for each in asked.inputs:
-            next(messages_of(each, asked.seed), None)
+            if next(messages_of(each, asked.seed), None) is None:
+                raise UsageError(f"there is no message in {each.source.name}; name one that has some")
         profile = asked.profile
         self._profile: Profile = Times(profile, asked.inputs) if isinstance(profile, Recorded) else profile
 
@@ -98,9 +100,17 @@ class MessageLoad:
             counts[which] += 1
 
     def _record(self, into: InputKeys, count: int, message: Message, number_: int, offset_ns: int) -> PlannedRecord:
-        key = message.key.encode() if isinstance(message.key, str) else message.key
+        what = f"{into.source.name}: message {count + 1:,} cannot be sent"
+        with usage_errors(what, "correct it", (TypeError, ValueError, RecursionError)):
+            value, key = message.encoded, message.key.encode() if isinstance(message.key, str) else message.key
+            if not all(isinstance(each, bytes | None) for each in (key, *(each for _, each in message.headers))):
+                raise TypeError(f"its key is {key!r}, its headers are {message.headers!r}; use bytes")
+            if wrong := [name for name, _ in message.headers if name in OUR_HEADERS]:
+                raise ValueError(f"its header {wrong[0]!r} is the run's own; use another name")
+            if len(value) > _BYTES_MAX:
+                raise ValueError(f"it has {len(value):,} bytes; use at most {_BYTES_MAX:,}")
         return PlannedRecord(
             topic=into.topic, partition=count % into.partitions if key is None else partition_of(key, into.partitions),
-            value=message.encoded, key=key, headers=((ID_HEADER, b"%d" % number_), *message.headers),
+            value=value, key=key, headers=((ID_HEADER, b"%d" % number_), *message.headers),
             intended_ns=self._start_ns + offset_ns,
         )  # fmt: skip

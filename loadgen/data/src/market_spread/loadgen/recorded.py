@@ -117,7 +117,7 @@ def _time_ns(message: Message, source: FromKeys, where: str) -> int:
         return int(np.int64(parsed_ns(row[source.time or ""], source.time_unit)))
     except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise UsageError(
-            f"{where} has no time in {source.time!r}, in {source.time_unit}: {message.encoded[:80]!r}; correct time: "
+            f"{where} has no time in {source.time!r}, in {source.time_unit}: {message.value!r:.80}; correct time: "
             "or time_unit:"
         ) from error
 

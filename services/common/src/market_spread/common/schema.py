@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import yaml
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from market_spread.common.errors import UsageError, usage_errors
 
@@ -46,6 +46,17 @@ def text(meaning: str, *, pattern: str = "", remedy: str = "use a text") -> Any:
 def flag(meaning: str) -> Any:
     """True or false."""
     return Field(strict=True, description=meaning)
+
+
+def exactly_one_of(*names: str) -> Any:
+    """A validator, for a dataclass that has just one of these keys."""
+
+    def is_one(given: Value) -> Value:
+        if sum(getattr(given, name) is not None for name in names) != 1:
+            raise ValueError(f"{', '.join(names)}; give exactly one of them")
+        return given
+
+    return model_validator(mode="after")(is_one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +122,7 @@ class Schema(Generic[Value]):
     def to_mapping(self, value: Value) -> dict[str, Any]:
         """What JSON and YAML can hold, and `read` makes the same value of; whole numbers are whole."""
         dumped = self._adapter.dump_json(value, by_alias=True, exclude_none=True)
-        mapping: dict[str, Any] = json.loads(dumped, parse_float=_whole_if_it_is)
-        return mapping
+        return {**json.loads(dumped, parse_float=lambda it: int(n) if (n := float(it)).is_integer() else n)}
 
     def to_json(self, value: Value) -> str:
         return json.dumps(self.to_mapping(value))
@@ -196,11 +206,6 @@ class Schema(Generic[Value]):
                 yield from self._keys(items, f"{here}[].", of)
             elif not kinds and "const" not in inner:
                 yield Key(here, of, name in node.get("required", []), inner)
-
-
-def _whole_if_it_is(text: str) -> float:
-    number = float(text)
-    return int(number) if number.is_integer() else number
 
 
 def _remedy(node: Node) -> str:

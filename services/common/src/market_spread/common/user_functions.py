@@ -4,7 +4,7 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ def load_function(reference: str) -> Callable[..., Any]:
 def user_errors(reference: str, raised: Callable[[UsageError], object] | None = None) -> Iterator[None]:
     """UsageError with file and line for whatever the user's function raises; or `raised` is told, and all goes on."""
     try:
-        yield
+        with redirect_stdout(sys.stderr):  # the other one is for results
+            yield
     except MarketSpreadError:
         raise
     except (Exception, SystemExit) as error:  # a file that ends the program ends no run

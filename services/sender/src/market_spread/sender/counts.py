@@ -118,7 +118,8 @@ class SendCounts:
             oldest_ns = next(iter(self._open_since_ns), now_ns)
             self._age_ns_max = max(self._age_ns_max, now_ns - oldest_ns)
             self._clock_deviation_ns_max = max(self._clock_deviation_ns_max, clock_deviation_ns, key=abs)
-        delays_us, lags_us = _delays_us(pending), _lags_us(pending)
+        late_ns = np.array(pending.sent_ns, np.int64) - np.array(pending.planned_ns, np.int64)
+        delays_us, lags_us = np.maximum(late_ns, 0) // 1000, _lags_us(pending)
         acknowledge_us = np.array(pending.acknowledge_ns, np.int64) // 1000
         with self._lock:
             self.frame_delay.record(delays_us)
@@ -160,11 +161,6 @@ class SendCounts:
         self._frames_open -= 1
         self._totals.unacknowledged_bytes -= payload_bytes
         self._changed.notify_all()
-
-
-def _delays_us(pending: _Pending) -> Int64s:
-    late_ns = np.array(pending.sent_ns, np.int64) - np.array(pending.planned_ns, np.int64)
-    return np.maximum(late_ns, 0) // 1000
 
 
 def _lags_us(pending: _Pending) -> Int64s:

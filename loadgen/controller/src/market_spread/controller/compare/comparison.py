@@ -220,7 +220,7 @@ def _decided(judged: Judged, are_paired: bool, contrasts: int, obstacle: str) ->
     if p < SIGNIFICANCE and abs(shift.estimate) >= least:
         rose = shift.estimate > 0
         return replace(judged, change=Direction.BETTER if rose == judged.figure.higher_is_better else Direction.WORSE)
-    if shift.lies_within(least):
+    if shift.low is not None and shift.high is not None and -least <= shift.low and shift.high <= least:
         return replace(judged, change=Direction.SAME)
     if p < SIGNIFICANCE:
         return replace(judged, note="there is a difference, but perhaps none that matters")

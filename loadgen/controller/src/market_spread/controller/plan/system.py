@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from market_spread.common.errors import UsageError
 from market_spread.common.kafka.access import BY_NUMBER, BrokerKeys, Finds
-from market_spread.common.schema import Schema, choice, number, text
+from market_spread.common.schema import Schema, choice, exactly_one_of, number, text
 from market_spread.common.wire.layout import OUTPUT_TOPICS_MAX
 from market_spread.controller.plan.workload import FrameKeys, JobKeys, MarketKeys, Workload
 from market_spread.loadgen.market.symbols import SYMBOLS_MIN
@@ -68,11 +68,7 @@ class SystemKeys:
     attached: AttachedKeys | None = None
     folder: Annotated[str, text("Where the command is started; by default in the workload's folder.")] = "."
 
-    @model_validator(mode="after")
-    def _is_one(self) -> Self:
-        if sum(getattr(self, kind) is not None for kind in KINDS) != 1:
-            raise ValueError(f"{', '.join(KINDS)}; give exactly one of them")
-        return self
+    _is_one = exactly_one_of(*KINDS)
 
     @property
     def kind(self) -> str:

@@ -37,9 +37,6 @@ class ConfidenceInterval:
     low: float | None
     high: float | None
 
-    def lies_within(self, limit: float) -> bool:
-        return self.low is not None and self.high is not None and -limit <= self.low and self.high <= limit
-
 
 def median_interval(values: Sequence[float]) -> ConfidenceInterval:
     """The median, between two order statistics. Six values are the least for 95%."""

@@ -6,12 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import model_validator
-
 from market_spread.common.errors import UsageError
 from market_spread.common.kafka.client import Record
 from market_spread.common.kafka.security import MECHANISMS, PLAINTEXT, PROTOCOLS, KafkaSecurity
-from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, text
+from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, exactly_one_of, text
 from market_spread.common.user_functions import load_function, user_errors
 from market_spread.common.wire.layout import ID_HEADER
 
@@ -77,11 +75,7 @@ class Finds:
     field: Annotated[str | None, text("A field of the record's JSON object; `order.id` is one within another.")] = None
     function: Annotated[str | None, text("`file.py:function`, called with the record; returns the id.")] = None
 
-    @model_validator(mode="after")
-    def _is_one(self) -> Self:
-        if sum(each is not None for each in (self.header, self.field, self.function)) != 1:
-            raise ValueError("header, field, function; give exactly one of them")
-        return self
+    _is_one = exactly_one_of("header", "field", "function")
 
     def finder(self, raised: Callable[[UsageError], object] | None = None) -> Finder:
         """Reads the id of a record as text; None if it has none. UsageError if the user's function raises.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 import yaml
 from kafka import KafkaProducer
@@ -39,12 +40,16 @@ def market_spread(*words: object, folder: Path) -> subprocess.CompletedProcess[s
 
 @pytest.fixture
 def fares(tmp_path: Path) -> Path:
-    """A folder with what `init` has written, changed so that it is short and a slow machine is no matter."""
-    made = market_spread("init", "fares", folder=tmp_path)
+    """A folder with what `init` has written, changed so that it is short and a slow machine is no matter.
+
+    Its name has what Java's properties and Kafka's lists of folders take for something else.
+    """
+    folder = tmp_path / "fares, each für sich"
+    made = market_spread("init", folder.name, folder=tmp_path)
     assert made.returncode == 0, made.stderr
-    change(tmp_path / "fares", load={"profile": "constant", "messages_per_s": 400, "duration_s": 6}, slo={}, **LENIENT)
-    change(tmp_path / "fares", warm_up={"duration_s": 1})
-    return tmp_path / "fares"
+    change(folder, load={"profile": "constant", "messages_per_s": 400, "duration_s": 6}, slo={}, **LENIENT)
+    change(folder, warm_up={"duration_s": 1})
+    return folder
 
 
 @pytest.fixture
@@ -167,7 +172,8 @@ UNREADABLE = """
 
 def fare(data):
     if (value := decoded(FARE, data))["trip_id"] == 900:
-        raise ValueError("no fare")
+        print("no result")
+        raise SystemExit("no fare")
     return value
 """
 PROTO = """
@@ -247,7 +253,7 @@ def test_messages_in_avro_and_protobuf_and_several_outputs_are_sent_found_and_co
     assert result["faults"]["duplicated"][0].endswith("in receipts once more than is right")
     value, unread = result["faults"]["wrong"]
     assert value.startswith('message 300 has the output {"cents":')
-    assert unread.startswith("message 500 has the output that raises ValueError (no fare) at formats.py:")
+    assert unread.startswith("message 500 has the output that raises SystemExit (no fare) at formats.py:")
 
 
 FINDS = """
@@ -288,12 +294,27 @@ def test_outputs_that_a_function_cannot_read_fail_the_run_with_the_line(
     assert "no trip" in (folder / "run.md").read_text()
 
 
-def test_a_system_that_ends_fails_the_run_with_its_last_words(fares: Path) -> None:
-    (fares / "system.py").write_text("raise SystemExit('no licence on this machine')\n")
+# Ends at once, and leaves a daemon: a child of nobody, in a session of its own.
+LEAVES_A_DAEMON = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if (pid := os.fork()) == 0:
+        time.sleep(600)
+    open("pid", "w").write(str(pid))
+    os._exit(0)
+os.wait()
+raise SystemExit("no licence on this machine")
+"""
+
+
+def test_a_system_that_ends_fails_the_run_with_its_last_words_and_leaves_nothing_behind(fares: Path) -> None:
+    (fares / "system.py").write_text(LEAVES_A_DAEMON)
     status, _, said = run(fares)
     assert status == 1
-    assert "no licence on this machine" in said
+    assert "it ended with status 1 by itself: no licence on this machine (log: " in " ".join(said.split())
     assert "Traceback" not in said
+    assert not psutil.pid_exists(int((fares / "pid").read_text()))
 
 
 def of_template(folder: Path, template: str, **keys: Any) -> Path:

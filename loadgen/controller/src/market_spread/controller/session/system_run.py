@@ -118,8 +118,8 @@ class SystemRun(Run):
         function, expected = load_function(reference), []
         with user_errors(reference):
             for cause, value, *of in function([message for _, message in messages]):
-                if not isinstance(cause, Message):
-                    raise UsageError(f"{reference} yields {type(cause).__name__}; yield a message and its output")
+                if not isinstance(cause, Message) or cause.number < 0:
+                    raise UsageError(f"{reference} yields {cause!r:.60}; yield a message that it got, and its output")
                 topic = of[0] if of else self._names[0] if len(self._names) == 1 else None
                 if topic not in self._names:
                     raise UsageError(f"{reference} yields the topic {topic!r}; use one of {', '.join(self._names)}")
@@ -137,7 +137,7 @@ class SystemRun(Run):
                 if message is not None and message < WARM_UP_ORDER_ID_MIN:
                     try:
                         value = comparable(read(record.value))
-                    except Exception as error:  # its bytes are wrong, or the function is
+                    except (Exception, SystemExit) as error:  # its bytes are wrong, or the function is
                         where, kind = Path(place_of(output.reads or "", error)).name, type(error).__name__
                         value = f"that raises {kind} ({error}) at {where} where it is read: {record.value!r}"
                     self._got.append((output_number(message, at), value))

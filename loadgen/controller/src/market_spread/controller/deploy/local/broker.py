@@ -72,8 +72,10 @@ class Broker:
             self.java.executable, *_JVM_OPTIONS, f"-Dlog4j2.configurationFile={_LOGGING}",
             "-cp", os.pathsep.join(map(str, self.jars)), *filter(None, options), "kafka.Kafka", self._prepare_folder(),
         ]  # fmt: skip
-        log, environment = self.folder / "broker.log", inherited_environment()
-        self.child = Child.start("broker", command, environment=environment, log=log, outlives_parent=outlives_parent)
+        at, own = self.folder / "broker.log", inherited_environment()
+        self.child = Child.start(
+            "broker", command, environment=own, log=at, folder=at.parent, outlives_parent=outlives_parent
+        )
         return self.child.pid
 
     def stop(self) -> None:
@@ -86,21 +88,19 @@ class Broker:
         if self.child is not None and not self.child.running:
             raise RunVoidError(f"the broker {self.child.end}; {self._reason()}")
 
-    def _prepare_folder(self) -> Path:
-        """Write the configuration and, the first time, what makes a folder a broker's own.
+    def _prepare_folder(self) -> str:
+        """Write the configuration, whose name this returns, and, the first time, what makes a folder a broker's own.
 
         `kafka-storage format` writes the same `meta.properties` (version 1), and the
         features to begin with, which are the release's own where none are written. It would take a second and a JVM.
         """
-        data = self.folder / "data"
-        properties = self.folder / "server.properties"
-        data.mkdir(parents=True, exist_ok=True)
+        of_folder, properties = self.folder / "data" / "meta.properties", self.folder / "server.properties"
+        of_folder.parent.mkdir(parents=True, exist_ok=True)
         values = {"port": self.port, "controller_port": self._controller_port, "message_bytes_max": MESSAGE_BYTES_MAX}
-        properties.write_text(_PROPERTIES.read_text("utf-8").format(data=data, **values), "utf-8")
-        of_folder = data / "meta.properties"
+        properties.write_text(_PROPERTIES.read_text("utf-8").format(**values), "utf-8")
         if not of_folder.exists():
             of_folder.write_text(f"version=1\nnode.id=1\ncluster.id={_new_id()}\ndirectory.id={_new_id()}\n", "utf-8")
-        return properties
+        return properties.name
 
     def wait(self) -> None:
         """Wait until it accepts connections. UsageError if it does not start, with the reason from its log."""

@@ -110,11 +110,11 @@ class Child:
         status = self.exit_status or 0
         return f"ended with status {status}" if status >= 0 else f"was killed ({signal.Signals(-status).name})"
 
-    def stop(self, *, within_s: float = 10.0) -> None:
-        """Ask it to end; end it, and everything it started, by force after the time."""
+    def stop(self, *, within_s: float = 10.0, adopted: bool = False) -> None:
+        """Ask it to end; end it, and everything it started, by force after the time; adopted: and all of our family."""
         descendants: list[psutil.Process] = []
         with suppress(psutil.Error):
-            descendants = psutil.Process(self.pid).children(recursive=True)
+            descendants = psutil.Process(None if adopted else self.pid).children(recursive=True)
         if self.running:
             self._process.send_signal(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):

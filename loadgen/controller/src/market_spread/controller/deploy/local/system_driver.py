@@ -4,6 +4,7 @@ It is not on the path of messages. What the system has done is told by what its 
 checkpoints of its queries.
 """
 
+import ctypes
 import json
 import sys
 import threading
@@ -100,7 +101,8 @@ class SystemService(JobServicer):
     def Status(self, request: pb.JobStatusRequest, context: grpc.ServicerContext) -> pb.JobStatusResponse:  # noqa: N802
         phase, detail, messages = pb.Phase.PHASE_RUNNING, "", self.messages
         if self._child is not None and not self._child.running:
-            phase, detail = pb.Phase.PHASE_FAILED, f"it ended by itself: {' '.join(self._child.last_lines(3))}"
+            said = " ".join(self._child.last_lines(3)) or "it said nothing"
+            phase, detail = pb.Phase.PHASE_FAILED, f"it {self._child.end} by itself: {said} (log: {self._child.log})"
         process_ids: list[int] = []
         with suppress(psutil.Error):
             process_ids = [it.pid for it in family(psutil.Process(self._child.pid))] if self._child is not None else []
@@ -143,8 +145,9 @@ def body() -> None:
             committed = partial(committed_by_queries, config.checkpoints)
         if command:
             environment = {**inherited_environment(), **json.loads(config.environment)}
+            ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: its daemons are of our family, too
             child = Child.start(config.kind, command, environment=environment, log=config.log, folder=config.folder)
-            ending.callback(child.stop, within_s=5)
+            ending.callback(child.stop, within_s=5, adopted=True)
         begin = {(topic, partition): offset for topic, partition, offset in json.loads(config.begin)}
         recorder = Recorder(source=config.source, clock=clock, run_id=config.run_id)
         record = partial(record_committed, recorder, begin, config.groups)

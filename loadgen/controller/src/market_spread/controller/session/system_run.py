@@ -136,8 +136,10 @@ class SystemRun(Run):
                 message = self._numbers.get(find(record) or "")
                 if message is not None and message < WARM_UP_ORDER_ID_MIN:
                     try:
-                        value = comparable(read(record.value))
-                    except (Exception, SystemExit) as error:  # its bytes are wrong, or the function is
+                        with user_errors(output.reads or ""):
+                            value = comparable(read(record.value))
+                    except UsageError as told:  # its bytes are wrong, or the function is
+                        error = told.__cause__ or told
                         where, kind = Path(place_of(output.reads or "", error)).name, type(error).__name__
                         value = f"that raises {kind} ({error}) at {where} where it is read: {record.value!r}"
                     self._got.append((output_number(message, at), value))
@@ -145,5 +147,4 @@ class SystemRun(Run):
 
     def _read(self, topic: str) -> list[Record]:
         """All that came to the topic since the run began."""
-        ends = self._kafka.end_offsets([topic], committed=True)
-        return [record for _, record in self._kafka.records(ends, self._begin)]
+        return [it for _, it in self._kafka.records(self._kafka.end_offsets([topic], committed=True), self._begin)]

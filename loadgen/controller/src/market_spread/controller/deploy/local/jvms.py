@@ -135,7 +135,7 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
 
 
 def _rehearse(jvms: LocalJvms) -> None:
-    _log.warning("a minute more, once: archives of the JVMs' classes are made in %s", jvms.job_archive.parent)
+    _log.warning("a minute more, once: archives of the JVMs' classes are made in %s", folder := jvms.job_archive.parent)
     made = {archive: archive.with_suffix(f".{os.getpid()}") for archive in (jvms.job_archive, jvms.broker_archive)}
     command = [sys.executable, "-m", "market_spread.controller.deploy.local.small_stack", *map(str, made.values())]
     # Without the options that an environment gives to every JVM: they may change which classes are loaded.
@@ -149,7 +149,6 @@ def _rehearse(jvms: LocalJvms) -> None:
             unfinished.rename(archive)
     except (OSError, subprocess.SubprocessError) as error:
         said = (str(getattr(error, "output", None) or "").strip() or str(error)).splitlines()[-1]
-        folder = jvms.job_archive.parent
         _log.warning("the archives of classes in %s could not be made, so JVMs start slower: %s", folder, said)
     finally:
         for unfinished in made.values():

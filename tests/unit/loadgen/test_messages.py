@@ -203,9 +203,7 @@ def test_a_file_begins_anew_if_it_is_to(tmp_path: Path) -> None:
         load({"topic": "t", "from": source})
 
 
-@pytest.mark.parametrize(
-    ("size", "error"), [(5, "ends with 2 bytes, and record_bytes is 3"), (0, "there is no message in")]
-)
+@pytest.mark.parametrize(("size", "error"), [(5, "ends with 2 bytes; record_bytes=3"), (0, "there is no message in")])
 def test_a_binary_file_that_ends_within_a_message_is_told(tmp_path: Path, size: int, error: str) -> None:
     (tmp_path / "binary").write_bytes(b"x" * size)
     source = {"file": str(tmp_path / "binary"), "format": "binary", "record_bytes": 3}

@@ -164,9 +164,7 @@ def _of_file(path: Path, keys: FromKeys) -> Iterator[Message]:
                 with path.open("rb") as binary:
                     while piece := binary.read(keys.record_bytes):
                         if len(piece) < keys.record_bytes:
-                            raise ValueError(
-                                f"it ends with {len(piece)} bytes, and record_bytes is {keys.record_bytes}"
-                            )
+                            raise ValueError(f"it ends with {len(piece)} bytes; record_bytes={keys.record_bytes}")
                         yield Message(piece)
             case _:
                 with path.open("rb") as lines:

@@ -115,11 +115,9 @@ class SendCounts:
             pending, self._pending = self._pending, _Pending()
             newly_due, self._messages_due = messages_due - self._messages_due, messages_due
             unacknowledged_bytes = self._totals.unacknowledged_bytes
-            oldest_ns = next(iter(self._open_since_ns), now_ns)
-            self._age_ns_max = max(self._age_ns_max, now_ns - oldest_ns)
+            self._age_ns_max = max(self._age_ns_max, now_ns - next(iter(self._open_since_ns), now_ns))
             self._clock_deviation_ns_max = max(self._clock_deviation_ns_max, clock_deviation_ns, key=abs)
-        late_ns = np.array(pending.sent_ns, np.int64) - np.array(pending.planned_ns, np.int64)
-        delays_us, lags_us = np.maximum(late_ns, 0) // 1000, _lags_us(pending)
+        delays_us, lags_us = _delays_us(pending), _lags_us(pending)
         acknowledge_us = np.array(pending.acknowledge_ns, np.int64) // 1000
         with self._lock:
             self.frame_delay.record(delays_us)
@@ -161,6 +159,10 @@ class SendCounts:
         self._frames_open -= 1
         self._totals.unacknowledged_bytes -= payload_bytes
         self._changed.notify_all()
+
+
+def _delays_us(pending: _Pending) -> Int64s:
+    return np.maximum(np.array(pending.sent_ns, np.int64) - np.array(pending.planned_ns, np.int64), 0) // 1000
 
 
 def _lags_us(pending: _Pending) -> Int64s:

@@ -44,8 +44,6 @@ BY_OUTPUTS_ALONE = {
     "limits": {"late_ms": 10_000, "late_share": 1, "rise_share": 1_000_000, "stall_ms": 20_000},
     "void": {"drift_share": 1_000_000, "missing_share": 1, "throttled_share": 1},
     "slo": {"p99_ms": 20_000},
-    "load": {"profile": "constant", "messages_per_s": 300, "duration_s": 10},
-    "warm_up": {"duration_s": 3, "settle_s": 1},
     "job": {"mode": "real-time", "batch_s": 10},  # as in values-ci.yaml
 }
 COMPONENTS = ("sender", "receiver", "metrics-aggregator", "job", "kafka", "executor")

@@ -21,7 +21,7 @@ from tests.browser.page_fixtures import blank_canvases
 from tests.browser.site_fixtures import Site
 from tests.support.clock import ManualClock
 
-PAINT_MS_MAX, FIGURES_CPU_S_MAX, FIRST_BYTES_MAX, TRIES = 500, 1.2, 500_000, 5
+PAINT_MS_MAX, FIGURES_CPU_S_MAX, FIRST_BYTES_MAX, TRIES = 500, 1.0, 500_000, 5
 DAY_S, HOUR_S = 86_400, 3_600
 HEARD_S = 0.5
 
@@ -99,7 +99,7 @@ def test_the_first_paint_waits_neither_for_scripts_nor_for_data(site: Site, watc
 
 
 def test_a_day_opens_with_little_cpu_and_less_than_half_a_megabyte_and_then_has_more(day: str, watched: Open) -> None:
-    """Seconds of a CPU, by aggregator and page together: 0.6 on a quiet machine, 1.01 on a slow day; 1.37 before."""
+    """Seconds of a CPU, by the aggregator and the page together: 0.6 where nothing else runs, twice that at times."""
     took_s: list[float] = []
     watching = watched()
     for number in range(TRIES):

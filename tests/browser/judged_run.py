@@ -13,6 +13,10 @@ STANDSTILLS_S = (34, 44, 54, 64, 74, 84)
 SENTENCE = (
     "the slowest 1% (110 orders) met 6 batch boundaries (92% of them): ingest took 79% of their time; else p99 is 31 ms"
 )
+SATURATION = (
+    "no core was idle: half of the time at least 96% of the machine's 2 were in use (job 0.70, sender 0.61), so every "
+    "order may have waited for one: try fewer messages a second, or more cores"
+)
 ADVICE = "longer batches: job.batch_s"
 
 
@@ -66,6 +70,7 @@ def causes() -> dict[str, Any]:
             for at, slowest in slowest_ms.items()
         ] + [order(5_000, 44.3, ingest_ms=380, compute_ms=90, ingested_unix_us=None)],
         "events": sorted([*boundaries, *collections, *late], key=lambda each: each["begin_unix_ms"]),
+        "saturation": SATURATION,
     }  # fmt: skip
 
 

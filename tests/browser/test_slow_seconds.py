@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.judged_run import ADVICE, JudgedRun
+from tests.browser.judged_run import ADVICE, SATURATION, JudgedRun
 from tests.browser.page_fixtures import blank_canvases, key_figures
 from tests.browser.site_fixtures import Site
 from tests.browser.synthetic import BEGIN_MS, SyntheticRun
@@ -47,10 +47,11 @@ def test_the_cause_is_said_with_shares_advice_and_what_remains(judged: Site, wat
     page = watching.open(judged.url)
 
     assert sentence(page).startswith("The slowest 1% (110 orders) met 6 batch boundaries (92% of them)")
-    found, left = page.locator(".causes li").all_inner_texts()
+    found, left, saturated = page.locator(".causes li").all_inner_texts()
     assert found.startswith("92.0% met 6 batch boundaries; of their time broker and read 79.0%, computation 20.0%")
     assert found.endswith(f"Try first: {ADVICE}")
     assert left == "8.0% met nothing that is known"
+    assert saturated == f"N{SATURATION[1:]}."
     assert page.locator(".why .about").inner_text() == (
         "The slowest: 110 orders of 214.0 ms or more; p99 of the others 31.0 ms."
     )

@@ -249,6 +249,8 @@ export interface CausesData {
   orders: OrderData[];
   /** By time. */
   events: EventData[];
+  /** Empty if cores were idle; documents of before it have none. */
+  saturation?: string;
 }
 export interface Verdict {
   holds: boolean | null;

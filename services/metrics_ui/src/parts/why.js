@@ -47,7 +47,8 @@ function items(causes, say) {
       ),
     ),
     left && h("li.rest", {}, meter(causes.unexplained_share), h("span", {}, say(left))),
-  ].filter((item) => item !== "");
+    causes.saturation && h("li.rest", {}, h("span", {}, say(`${capital(causes.saturation)}.`))),
+  ].filter((item) => item instanceof HTMLElement);
 }
 
 /** @param {number} part */

@@ -3,8 +3,7 @@
 JVMs that are given the archive read their classes from it instead of loading, checking and linking them again, which
 saves seconds of CPU at each start of a driver or executor. It fits the jars that it was made of, in this order, and the
 version of Java. The image is built with one; a local job has that of a rehearsal
-(`market_spread.controller.deploy.local.small_stack`), for which a build has no broker.
-Usage: class_archive.py ARCHIVE.
+(`market_spread.controller.deploy.local.small_stack`), for which a build has no broker. Usage: class_archive.py ARCHIVE.
 """
 
 import sys

@@ -188,7 +188,9 @@ def test_lanes_keep_the_events_that_lasted_longest() -> None:
 def test_causes_can_be_written_and_are_what_pages_read() -> None:
     written = json.loads(json.dumps(asdict(found("key")[0])))
 
-    assert set(written) == {"sentence", "tail", "found", "unexplained_share", "seconds", "orders", "events"}
+    assert set(written) == {
+        "sentence", "tail", "found", "unexplained_share", "seconds", "orders", "events", "saturation",
+    }  # fmt: skip
     assert set(written["tail"]) == {"orders", "least_ns", "else_p99_ns"}
     assert set(written["found"][0]) == {"kind", "text", "orders", "share", "stage_shares", "advice"}
     assert set(written["seconds"][0]) == {"begin_unix_ms", "max_ns", "orders", "kind", "text"}

@@ -1517,6 +1517,43 @@ def test_what_runs_elsewhere_has_no_foreign_load_here(plan: RunPlan, observed: O
     assert evidence(result, "valid")["foreign_load"]["holds"] is None
 
 
+NO_CORE_IDLE = (
+    "no core was idle: half of the time at least {share} of the machine's 4 were in use (job 2.40, sender 1.20), so "
+    "every order may have waited for one: try fewer messages a second, or more cores"
+)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "share"),
+    [
+        (3.8, "95%"),
+        (3.6, "90%"),
+        (3.59, ""),
+        ([3.8] * 6 + [1.0] * 4, "95%"),
+        ([3.8] * 4 + [1.0] * 6, ""),  # a busy part of the load is no busy machine
+    ],
+)
+def test_machine_without_idle_cores_is_told_beside_whatever_made_the_tail(
+    plan: RunPlan, observed: Observed, cpus: float | list[float], share: str
+) -> None:
+    given = seen(machine__cpus=cpus, job__cpus=2.4, sender__cpus=1.2)
+
+    causes = result_of(plan, observed, "a-run", seen=given).causes
+
+    assert causes is not None
+    assert causes.saturation == (NO_CORE_IDLE.format(share=share) if share else "")
+    assert causes.lines == [causes.sentence, *filter(None, [causes.saturation])]
+
+
+def test_busy_machine_of_the_controller_alone_says_nothing_of_orders(plan: RunPlan, observed: Observed) -> None:
+    here = {name: timeline(machine__cpus=3.9).series(*name) for name in (("machine", "cpus"), ("controller", "cpus"))}
+
+    causes = result_of(plan, observed, "a-run", seen=Seen(Timeline(here), ("job",), 4, BEGIN_S, BEGIN_S + 10)).causes
+
+    assert causes is not None
+    assert causes.saturation == ""
+
+
 def test_gate_that_warned_is_told_and_voids_nothing(plan: RunPlan, observed: Observed) -> None:
     observed.checks = (HostCheck("swappiness", False, "60", "0"), HostCheck("turbo", True, "off", "off"))
 

@@ -230,16 +230,14 @@ class Receiving:
         """Count what was no alert and no decision; how many new malformed messages that was, by reason."""
         reasons: Counter[str] = Counter()
         for line in lines:
+            where = line.partition, line.offset
             if line.unreadable_alert is not None:
-                self._tally.unreadable.add((line.partition, line.offset))
-                continue
-            if line.unreadable_decision is not None:
-                self._decisions.unreadable.add((line.partition, line.offset))
-                continue
-            no_report = UNREADABLE, (self._invalid_topic, line.partition, line.offset, 0)
-            reason, place = _report(line.invalid) or no_report
-            if self._tally.add_invalid(reason, place):
-                reasons[reason] += 1
+                self._tally.unreadable.add(where)
+            elif line.unreadable_decision is not None:
+                self._decisions.unreadable.add(where)
+            else:
+                reason, place = _report(line.invalid) or (UNREADABLE, (self._invalid_topic, *where, 0))
+                reasons.update([reason] if self._tally.add_invalid(reason, place) else [])
         return reasons
 
     def _record(

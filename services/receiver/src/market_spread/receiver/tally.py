@@ -81,16 +81,15 @@ class Tally:
         warm_up = order_ids >= self._warm_up_order_id_min
         firsts = {}
         for phase, chosen in ((RunPhase.WARM_UP, first & warm_up), (RunPhase.MEASURED, first & ~warm_up)):
-            if not chosen.any():
-                continue
-            firsts[phase] = AlertLatencies(
-                end_to_end=(received_us - intended)[chosen],
-                service=(received_us - sent)[chosen],
-                stages={stage: values[chosen] for stage, values in stages.items()},
-                chosen=chosen,
-            )
-            self.alerts[phase] += int(chosen.sum())
-            self.end_to_end[phase].record(firsts[phase].end_to_end)
+            if chosen.any():
+                firsts[phase] = AlertLatencies(
+                    end_to_end=(received_us - intended)[chosen],
+                    service=(received_us - sent)[chosen],
+                    stages={stage: values[chosen] for stage, values in stages.items()},
+                    chosen=chosen,
+                )
+                self.alerts[phase] += int(chosen.sum())
+                self.end_to_end[phase].record(firsts[phase].end_to_end)
         if appended_ms is not None:
             chosen = first & ~warm_up & (appended_ms >= 0)
             # The broker's milliseconds are cut off: the append was half of one later on average.

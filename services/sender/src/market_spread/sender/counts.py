@@ -166,7 +166,6 @@ def _delays_us(pending: _Pending) -> Int64s:
 
 
 def _lags_us(pending: _Pending) -> Int64s:
-    if not pending.intended_ns:
-        return np.empty(0, np.int64)
     sent_ns = np.repeat(np.array(pending.sent_ns, np.int64), pending.messages)
-    return (sent_ns - np.concatenate(pending.intended_ns)) // 1000
+    intended_ns: Int64s = np.concatenate([np.empty(0, np.int64), *pending.intended_ns])
+    return (sent_ns - intended_ns) // 1000

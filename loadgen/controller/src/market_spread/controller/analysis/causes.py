@@ -1,7 +1,7 @@
 """Why the slowest orders were slow: the events that they met, or the stage, partition or key that was late."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ _QUIET_TIMES, _SHARE_MIN = 3.0, 0.15
 # Of all groups together, one has so much more of a tail than its share by chance once in a thousand runs.
 _CHANCE_MAX, _FAR_ABOVE = 0.001, 1.5
 _PRESSURE = ("pressure_cpu_share", "pressure_io_share", "pressure_memory_share", "throttled_share", "cpus_stolen")
-_SECONDS_MAX, _EXEMPLARS_MAX, _EVENTS_MAX, _PAUSE_MS_MIN = 20, 3, 1_200, 5.0
+_SECONDS_MAX, _EXEMPLARS_MAX, _EVENTS_MAX, _PAUSE_MS_MIN, _SATURATED = 20, 3, 1_200, 5.0, 0.9
 _STAMPS = {"intended": "intended", "sent": "sent", "ingested": "read", "emitted": "emitted", "received": "received"}
 # A cause: its kind, its text, which of the tail it explains, and which of all orders it can have made slower.
 _Share = tuple[str, str, Bools, Bools]
@@ -64,7 +64,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What the slowest orders met; docs/run-document.md has each field. found: the most explaining first."""
+    """What the slowest orders met, and all on a machine without idle cores; docs/run-document.md has each field."""
 
     sentence: str
     tail: Mapping[str, int | None]
@@ -73,11 +73,13 @@ class Causes:
     seconds: Sequence[Mapping[str, Any]]
     orders: Sequence[Mapping[str, Any]]
     events: Sequence[Event]
+    saturation: str = ""
 
     @property
     def lines(self) -> list[str]:
-        """The sentence, and what to try first for each cause."""
-        return [self.sentence, *(f"{each['text']} ({each['share']:.0%}): try {each['advice']}" for each in self.found)]
+        """The sentence, what to try first for each cause, and that the cores were saturated if they were."""
+        tries = [f"{each['text']} ({each['share']:.0%}): try {each['advice']}" for each in self.found]
+        return [self.sentence, *tries, *filter(None, [self.saturation])]
 
 
 def causes_of_run(
@@ -112,7 +114,19 @@ def causes_of_run(
             ]
     groups = parts_of(plan, alerts, restarts) if observed.words.are_of_market else ()
     fetch = HdrCounts.of_status(observed.received.fetch_histogram)
-    return causes_of(alerts, events, groups, fetch, asked=observed.words.asked)
+    causes = causes_of(alerts, events, groups, fetch, asked=observed.words.asked)
+    return replace(causes, saturation=_saturation(seen, observed.words.asked)) if causes and seen else causes
+
+
+def _saturation(seen: Seen, asked: str) -> str:
+    """What it means that no cores were idle; empty if some were, or if the processes are on other machines."""
+    cpus = {name: seen.measured(name, "cpus").values for name in ("machine", *seen.components)}
+    used = {name: float(np.median(values)) for name, values in cpus.items() if len(values)}
+    if len(used) < 2 or (share := used.pop("machine", 0.0) / seen.cores) < _SATURATED:
+        return ""
+    most = ", ".join(f"{name} {used[name]:.2f}" for name in sorted(used, key=lambda name: -used[name])[:4])
+    text = f"no core was idle: half of the time at least {share:.0%} of the machine's {seen.cores} were in use ({most})"
+    return f"{text}, so every {asked} may have waited for one: try fewer messages a second, or more cores"
 
 
 def causes_of(
@@ -202,11 +216,8 @@ class _Tail:
         """What the kind explains of those that are left; None if it is too little, or no more than chance gives."""
         if kind == "partition":
             return self._by_group(left) if left.mean() >= _SHARE_MIN else None
-        tail, spans_us, stage = (
-            self.alerts[self.places],
-            _spans_us(self.events, kind, _AFTER_US.get(kind, 0)),
-            _STAGE_OF.get(kind),
-        )
+        tail, stage = self.alerts[self.places], _STAGE_OF.get(kind)
+        spans_us = _spans_us(self.events, kind, _AFTER_US.get(kind, 0))
         if kind not in ("machine", "pressure", "sender"):  # it waited for its send before it came to any of these
             left = left & ~self._is_late("send_lag")
         meets = _shared_us(spans_us, tail.intended_us, tail.received_us) >= self.half_us

@@ -76,9 +76,8 @@ class Observed:
     measured_until_unix_ns: when the measured load was sent, 0 before; restarts_before: restarts that the job counts
     from before this run; silences: of the rig, from the begin of the measured load on; decisions: None unless the
     workload wants all; looks: at CPU time, of the measured load from settling on; round_trips: the best of each
-    process before, during and after it. words: of this kind of run; unreadable_because:
-    of its first output that a function of the user's cannot read, what that raised. checks: of the host; faults: the
-    planned ones, as they were carried out.
+    process before, during and after it. words: of this kind of run; unreadable_because: of its first output that a
+    function of the user's cannot read, what that raised. checks: of the host; faults: the planned ones, as carried out.
     """
 
     started: datetime

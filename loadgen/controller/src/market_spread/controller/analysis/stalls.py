@@ -230,15 +230,14 @@ def _gaps(
         # The longest part of it in which nothing came again.
         again_us = groups.again_us[(groups.again_us > begin) & (groups.again_us < end)]
         begin, end = max(pairwise([begin, *again_us.tolist(), end]), key=lambda part: part[1] - part[0])
-        if end - begin <= longer_than_us or len(waited) < groups.orders_min:
-            continue
-        spent = {name: max(0.0, float(values.sum())) for name, values in stages_us(waited).items()}
-        stage = max(spent, key=lambda name: spent[name])
-        stage_share = spent[stage] / (sum(spent.values()) or 1.0)
-        still = Silence("job", begin, end)
-        at_boundary = any(_shared_us(still, boundary) > 0 for boundary in boundaries)
-        blamed = _blamed(still, waited, rig, longer_than_us) if rig else None
-        yield Stall("job", begin, end, at_boundary, stage, stage_share, groups.name(int(order[place])), blamed)
+        if end - begin > longer_than_us and len(waited) >= groups.orders_min:
+            spent = {name: max(0.0, float(values.sum())) for name, values in stages_us(waited).items()}
+            stage = max(spent, key=lambda name: spent[name])
+            stage_share = spent[stage] / (sum(spent.values()) or 1.0)
+            still = Silence("job", begin, end)
+            at_boundary = any(_shared_us(still, boundary) > 0 for boundary in boundaries)
+            blamed = _blamed(still, waited, rig, longer_than_us) if rig else None
+            yield Stall("job", begin, end, at_boundary, stage, stage_share, groups.name(int(order[place])), blamed)
 
 
 def _least_from_here_on(times_us: Int64s, of: Int64s) -> Int64s:

@@ -42,16 +42,15 @@ def data_section(plan: RunPlan) -> dict[str, Scalar]:
     """For each load its source, its messages, and the SHA-256 of its first 200,000, as sent at the epoch's begin."""
     section: dict[str, Scalar] = {}
     for name in PHASES:
-        if (planned := getattr(plan, name)) in (None, NO_LOAD):
-            continue
-        digest, messages = hashlib.sha256(), 0
-        for count, pieces in _pieces(planned.open_any(0)):
-            for piece in pieces:
-                digest.update(piece)
-            messages += count
-            if messages >= _MESSAGES_MAX:
-                break
-        section |= {f"{name}.source": planned.source, f"{name}.sha256": digest.hexdigest()}
+        if (planned := getattr(plan, name)) not in (None, NO_LOAD):
+            digest, messages = hashlib.sha256(), 0
+            for count, pieces in _pieces(planned.open_any(0)):
+                for piece in pieces:
+                    digest.update(piece)
+                messages += count
+                if messages >= _MESSAGES_MAX:
+                    break
+            section |= {f"{name}.source": planned.source, f"{name}.sha256": digest.hexdigest()}
     return section
 
 

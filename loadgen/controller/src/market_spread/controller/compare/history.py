@@ -97,14 +97,13 @@ def by_anchor(
     for figure in figures:
         path = figure.path
         known = [(anchor.started_s, anchor.figures[path]) for anchor in anchors if anchor.figures.get(path, 0.0) > 0]
-        if not known:
-            continue
-        kept.append(replace(figure, title=f"{figure.title}, by the anchor's", unit="", divisor=1.0))
-        times, values = zip(*sorted(known), strict=True)
-        levels = np.exp(np.interp(at_s, times, np.log(values)))
-        for run, level, ratio in zip(runs, levels, ratios, strict=True):
-            if path in run.figures:
-                ratio[path] = run.figures[path] / float(level)
+        if known:
+            kept.append(replace(figure, title=f"{figure.title}, by the anchor's", unit="", divisor=1.0))
+            times, values = zip(*sorted(known), strict=True)
+            levels = np.exp(np.interp(at_s, times, np.log(values)))
+            for run, level, ratio in zip(runs, levels, ratios, strict=True):
+                if path in run.figures:
+                    ratio[path] = run.figures[path] / float(level)
     return [replace(run, figures=ratio) for run, ratio in zip(runs, ratios, strict=True)], tuple(kept)
 
 

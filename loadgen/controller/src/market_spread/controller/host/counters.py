@@ -122,8 +122,7 @@ class ProcessCounters:
 
         What threads have is read at every fifth look, and so is which descendants there are.
         """
-        counts: dict[str, float] = {}
-        levels: dict[str, float] = {}
+        counts, levels = dict[str, float](), dict[str, float]()
         with_threads = self._looks % _THREADS_EVERY == 0
         self._looks += 1
         if with_threads and self._wants_descendants:

@@ -36,11 +36,11 @@ class Judgement:
     """The oracle's judgement of a run's alerts.
 
     orders: in the input. expected: orders that are rejected for certain; accepted: those that are accepted for certain,
-    of symbols that reject at other times or have an alert. received: orders with an alert. missing:
-    expected, but without alert. unexpected: orders with an alert that are accepted for certain, or not in the input.
-    wrong: alerts that say something else than the input. duplicated: alerts after an order's first, without a replay
-    that explains them; replayed: those with one. disagreeing: those of either that name another quote. stale: faults
-    by the delays around their time only; they are among the other faults if they are many.
+    of symbols that reject at other times or have an alert. received: orders with an alert. missing: expected, but
+    without alert. unexpected: orders with an alert that are accepted for certain, or not in the input. wrong: alerts
+    that say something else than the input. duplicated: alerts after an order's first, without a replay that explains
+    them; replayed: those with one. disagreeing: those of either that name another quote. stale: faults by the delays
+    around their time only; they are among the other faults if they are many.
     belated: ids of the orders, ascending, that one of several jobs alerted after another one can have accepted them.
     undecided: orders on which either verdict is right, as quotes and orders race; unchecked: those of them without an
     alert, of which nothing can be said. delay_us: the longest that an order took from its intended send to the receipt

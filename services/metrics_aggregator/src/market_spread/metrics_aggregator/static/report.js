@@ -3607,8 +3607,9 @@
           h("span", {}, say(causeText(cause)), cause.advice && h("span.advice", {}, ` Try first: ${say(cause.advice)}`))
         )
       ),
-      left && h("li.rest", {}, meter(causes.unexplained_share), h("span", {}, say(left)))
-    ].filter((item) => item !== "");
+      left && h("li.rest", {}, meter(causes.unexplained_share), h("span", {}, say(left))),
+      causes.saturation && h("li.rest", {}, h("span", {}, say(`${capital(causes.saturation)}.`)))
+    ].filter((item) => item instanceof HTMLElement);
   }
   function meter(part) {
     const fill = h("i");

@@ -49,6 +49,18 @@ class Trade:
 
 
 @dataclass
+class Paid:
+    account: str
+    price: float
+
+
+@dataclass
+class PaidExactly:
+    account: str
+    price: Decimal
+
+
+@dataclass
 class Quote:
     account: str
     side: str
@@ -168,6 +180,22 @@ class TestInEveryMode:
 
         assert sorted(found["totals"]) == [b"anna 1", b"anna 3", b"zoe 9223372036854775807"]
         assert reasons(found["invalid"]) == [("overflow", 1), ("overflow", 3)]
+
+    @pytest.mark.parametrize(
+        ("kind", "beyond"),
+        [(Paid, ("1e30", "-1e19", "NaN", "Infinity")), (PaidExactly, ("1e19", "-9223372036854775809"))],
+    )
+    def test_number_without_a_whole_part_of_64_bits_is_refused_alone(
+        self, kind: type, beyond: tuple[str, ...], mode: str
+    ) -> None:
+        trades = Source("paid", Json(kind)).key_by("account").to(RunningTotal("total", into="total", of="price"))
+        pipeline = trades.to_sink(Sink("totals", Text("{account} {total}")), name="totals")
+        prices = ["1.75", *beyond, "2.5"]
+
+        found = run(pipeline, {"paid": [f'{{"account": "zoe", "price": {price}}}' for price in prices]}, mode=mode)
+
+        assert found["totals"] == [b"zoe 1", b"zoe 3"]
+        assert reasons(found["invalid"]) == [("overflow", at) for at in range(1, len(beyond) + 1)]
 
     def test_key_headers_and_time_of_a_record_are_fields(self, mode: str) -> None:
         trades = Source("trades", Json(Trade), key="desk", timestamp="recorded_us", headers={"trace": "trace-id"})

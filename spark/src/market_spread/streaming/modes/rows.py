@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
 from market_spread.streaming import record_codec
 from market_spread.streaming.messages import Csv, Json, Names, Text, nullable_fields
-from market_spread.streaming.operators.stateful import AsOfJoin, needed_values
+from market_spread.streaming.operators.stateful import AsOfJoin, RunningTotal, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
 
@@ -116,7 +116,8 @@ def branch_rows(
 ) -> list[DataFrame]:
     """The rows of each source after the steps of its branch, from the records by source name.
 
-    Those are refused that have no value where the state needs one, in the key and in the time and sequence.
+    Those are refused that have no value where the state needs one, in the key and in the time and sequence; and those
+    whose number is to be added up and has no whole part of 64 bits, as 1e30 and NaN have none.
     """
     stream, several = pipeline.stream, []
     for branch in stream.branches:
@@ -124,7 +125,10 @@ def branch_rows(
         rows = reduce(step, branch.computations, _with_valid_texts(branch.source, source))
         by_state = needed_values(stream.state, branch.source.name)
         needed = (*stream.keys, branch.schema.time, branch.schema.sequence, *by_state)
-        several.append(with_values(rows, (name for name in needed if name and name not in branch.present)))
+        rows = with_values(rows, (name for name in needed if name and name not in branch.present))
+        if isinstance(stream.state, RunningTotal) and (of := stream.state.of):
+            rows = refused(rows, F.col(of).try_cast("bigint").isNull(), InvalidReason.OVERFLOW)
+        several.append(rows)
     return several
 
 

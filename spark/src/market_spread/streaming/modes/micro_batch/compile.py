@@ -284,11 +284,10 @@ def _keyed(
     if work.forgets:
         at = F.when(row_ops.is_good(), F.timestamp_micros("_time"))
         keyed = keyed.withColumn("_at", at).withWatermark("_at", duration(work.forgets.late_s))
+    output = {**work.gives, **row_ops.METADATA_TYPES}
     after = keyed.groupBy("_key").applyInPandasWithState(
         work.run,
-        outputStructType=", ".join(
-            f"`{name}` {kind}" for name, kind in {**work.gives, **row_ops.METADATA_TYPES}.items()
-        ),
+        outputStructType=", ".join(f"`{name}` {kind}" for name, kind in output.items()),
         stateStructType=", ".join(f"`{name}` {kind}" for name, kind in work.stored_state.items()),
         outputMode="append",
         timeoutConf=GroupStateTimeout.EventTimeTimeout if work.forgets else GroupStateTimeout.NoTimeout,
@@ -300,7 +299,7 @@ def _keyed(
     if isinstance(state, RunningTotal):
         return row_ops.refused(restored, F.col(state.into).isNull(), InvalidReason.OVERFLOW)
     emitted = state.emit(Row({name: F.col(name) for name in restored.columns})) if state.emit else F.lit(True)
-    return restored.where(~row_ops.is_good() | (~_is_of(F.col("_time")) & emitted)).drop("_time")
+    return restored.where(~row_ops.is_good() | ((F.col("_time") % 2 != 0) & emitted)).drop("_time")
 
 
 def _order(state: StatefulStep, source: str, time: str | None) -> Column:
@@ -311,10 +310,6 @@ def _order(state: StatefulStep, source: str, time: str | None) -> Column:
 
 def _plain(key: tuple[Any, ...]) -> Any:
     return key if len(key) > 1 else key[0]
-
-
-def _is_of(order: Any) -> Any:
-    return order % 2 == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +398,7 @@ class KeyedWork:
 
 def _join_latest(step: AsOfJoin, sequence: str, _key: Any, rows: Row, before: KeyState | None) -> Updated:
     """The join of `kernels.join_as_of`, of one key, its rows in order."""
-    numbers = np.where(_is_of(rows["_time"]), rows[sequence], _NEVER)
+    numbers = np.where(rows["_time"] % 2 == 0, rows[sequence], _NEVER)
     highest = np.maximum.accumulate(np.concatenate(([before[_HIGHEST] if before else _NEVER], numbers)))
     # Of each row, which row is the latest by then, counted from 1; 0 is the one of the state.
     latest = np.maximum.accumulate(np.where(numbers > highest[:-1], np.arange(1, len(numbers) + 1), 0))
@@ -412,8 +407,7 @@ def _join_latest(step: AsOfJoin, sequence: str, _key: Any, rows: Row, before: Ke
 
 
 def _add_up(step: RunningTotal, _key: Any, rows: Row, before: KeyState | None) -> Updated:
-    count = len(next(iter(rows.values())))
-    added = rows[step.of].astype(np.int64) if step.of else np.ones(count, np.int64)
+    added = rows[step.of].astype(np.int64) if step.of else np.ones(len(next(iter(rows.values()))), np.int64)
     total = before["total"] if before else 0
     # As doubles first: in 64 bits, a total that leaves them begins at the other end, and nothing says so.
     if total is not None and abs(total) + np.abs(added.astype(np.float64)).sum() < _CERTAINLY_64_BITS:

@@ -197,6 +197,27 @@ class TestInEveryMode:
         assert found["totals"] == [b"zoe 1", b"zoe 3"]
         assert reasons(found["invalid"]) == [("overflow", at) for at in range(1, len(beyond) + 1)]
 
+    def test_value_that_its_field_cannot_hold_is_refused_not_cut(self, mode: str) -> None:
+        numbers = {"count": Kind.DIGITS, "change": Kind.SIGNED, "price": Kind.INTEGER}
+        widths = {"count": 3, "change": 4, "price": 4}
+        fields = [Field(name, widths[name], kind) for name, kind in numbers.items()]
+        name, side = Field("name", 4, Kind.TEXT), Field("side", 1, Kind.LETTER, "BS")
+        held = Layout("held", (Field("kind", 1, Kind.LETTER, "H"), name, *fields, side))
+        as_numbers = {each: lambda row, at=at: word(at)(row).try_cast("bigint") for at, each in enumerate(numbers, 1)}
+        rows = Source("lines", Text()).to(Map("cut", {"name": word(0), **as_numbers, "side": word(4)}))
+        pipeline = rows.to_sink(Sink("held", held), Sink("all", Text("{name} {side}")), name="held")
+        right = ["abcd 999 -999 -999 B", "a 0 999 9999 S"]
+        wrong = [
+            "abcde 1 1 1 B", "éab 1 1 1 B", "a 1000 1 1 B", "a -1 1 1 B", "a 1 1000 1 B", "a 1 -1000 1 B",
+            "a 1 1 10000 B", "a 1 1 -1000 B", "a 1 1 1 X",
+        ]  # fmt: skip
+
+        found = run(pipeline, {"lines": [*right, *wrong]}, mode=mode)
+
+        assert found["held"] == [b"Habcd999-999-999B", b"Ha   000+9999999S"]
+        assert found["all"] == [b"abcd B", b"a S"]
+        assert reasons(found["invalid"]) == [("overflow", at) for at in range(2, 2 + len(wrong))]
+
     def test_key_headers_and_time_of_a_record_are_fields(self, mode: str) -> None:
         trades = Source("trades", Json(Trade), key="desk", timestamp="recorded_us", headers={"trace": "trace-id"})
         counted = trades.key_by("desk").to(RunningTotal("count", into="count"))

@@ -71,12 +71,8 @@ class Tally:
         fields = Fields.of_rows(ALERT, rows)
         order_ids = fields.number("order_id")
         intended, sent, read, emitted = map(fields.number, ("intended_us", "sent_us", "read_us", "emitted_us"))
-        stages = {
-            "send_lag": sent - intended,
-            "ingest": read - sent,
-            "compute": emitted - read,
-            "delivery": received_us - emitted,
-        }
+        between = (sent - intended, read - sent, emitted - read, received_us - emitted)
+        stages = dict(zip(("send_lag", "ingest", "compute", "delivery"), between, strict=True))
         first, duplicated = self._sort_out(order_ids, fields.number("quote_sequence"))
         warm_up = order_ids >= self._warm_up_order_id_min
         firsts = {}

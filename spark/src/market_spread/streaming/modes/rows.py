@@ -171,7 +171,7 @@ def row_key(fields: Names) -> Column:
 def output_records(rows: DataFrame, pipeline: Pipeline, topics: Mapping[str, str]) -> DataFrame:
     """The Kafka records (topic, key, value) of rows: one for each sink that keeps a row; a report of a malformed row.
 
-    A row that a sink keeps and cannot write, as a field is null, is malformed to all of them.
+    A row that a sink keeps and cannot write, as a field is null or too narrow, is malformed to all of them.
 
     If a sink's messages have no room for the stamps, all have headers, which hold them. The records of several sinks
     are made within the row: with a union, Spark would do everything before it once per sink.
@@ -199,10 +199,18 @@ def output_records(rows: DataFrame, pipeline: Pipeline, topics: Mapping[str, str
 def _with_values_of(sink: Sink, rows: DataFrame, present: Names) -> DataFrame:
     nullable = nullable_fields(sink.messages)
     needed = [name for name in sink.needs if name not in present and (name not in nullable or name == sink.key)]
-    if not needed and sink.keep is None:
-        return rows
     keep = sink.keep(Row({name: F.col(name) for name in rows.columns})) if sink.keep else F.lit(True)
-    return refused(rows, keep.isNull() | (keep & _any_null(needed)), InvalidReason.MISSING_VALUE)
+    rows = refused(rows, keep.isNull() | (keep & _any_null(needed)), InvalidReason.MISSING_VALUE)
+    fields = sink.messages.fields if isinstance(sink.messages, Layout) else ()
+    too_large = (keep & ~_fits(F.col(field.name), field) for field in fields if field.name in sink.needs)
+    return refused(rows, reduce(Column.__or__, too_large, F.lit(False)), InvalidReason.OVERFLOW)
+
+
+def _fits(column: Column, field: Field) -> Column:
+    """Whether a value can be written as the field."""
+    if field.kind is Kind.TEXT:
+        return (F.octet_length(column) <= field.width) & (F.octet_length(column) == F.length(column))
+    return column.isin(*field.letters) if field.letters else column.between(field.lowest, field.highest)
 
 
 def _header(stamp: str) -> Column:
@@ -256,8 +264,7 @@ def _digits(column: Column, width: int) -> Column:
 
 def _filled_in(pattern: str) -> Column:
     """The pattern with the fields' values; values from a layout come without their padding."""
-    parts = []
+    parts = [F.lit("")]
     for literal, name, _, _ in Formatter().parse(pattern):
-        parts += [F.lit(literal)] if literal else []
-        parts += [F.rtrim(F.col(name).cast("string"))] if name else []
-    return F.concat(*parts) if parts else F.lit("")
+        parts += [F.lit(literal), *([F.rtrim(F.col(name).cast("string"))] if name else [])]
+    return F.concat(*parts)

@@ -165,9 +165,10 @@ Computation = Filter | Map | FlatMap | MapBatches
 class Sink:
     """A topic that rows are written to; it has the sink's name unless the job's configuration maps it to another.
 
-    messages: their fields are those of the rows, besides the stamps; a value must fit its field. A row that is null
-    where they need a value goes to `invalid`. key: the field that is the record's key. keep: which rows it writes (all
-    if None), as columns: a row goes to every sink that keeps it.
+    messages: their fields are those of the rows, besides the stamps. A row that is null where they need a value, or has
+    one that its field of fixed width cannot hold, goes to `invalid`.
+    key: the field that is the record's key. keep: which rows it writes (all if None), as columns: a row goes to every
+    sink that keeps it.
 
     >>> from market_spread.streaming import Text
     >>> Sink("counts", Text("{word} => {count}"), key="letter").needs

@@ -84,10 +84,8 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
 # Python without state
 
 
-def _apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
-    if isinstance(computation, MapBatches):
-        return _map_batches(rows, computation)
-    return row_ops.apply_step(rows, computation)
+def _apply_step(rows: DataFrame, step: Computation) -> DataFrame:
+    return _map_batches(rows, step) if isinstance(step, MapBatches) else row_ops.apply_step(rows, step)
 
 
 def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:

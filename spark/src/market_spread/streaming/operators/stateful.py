@@ -206,7 +206,7 @@ class TimeWindow(StatefulStep):
     """Aggregates of the rows of a key in windows of time, by the time that the source declares.
 
     A row more than late_s behind the latest time seen may be dropped. An output row has the key, `window_start_us`,
-    `window_end_us` and `aggregates`, each a function of the Row to a column such as `F.sum(row.value)`. A window is
+    `window_end_us` and `aggregates`, each a function of the Row to a column such as `F.try_sum(row.value)`. A window is
     output once, when the latest time seen is late_s after its end. late: gets the rows that come too late for all of
     their windows, as they were before the step.
     """
@@ -226,7 +226,7 @@ class RangeWindow(TimeWindow):
 
     >>> from pyspark.sql import functions as F
     >>> volume = RangeWindow(
-    ...     "volume", size_s=9, slide_s=3, late_s=1, aggregates={"volume": lambda order: F.sum(order.quantity)}
+    ...     "volume", size_s=9, slide_s=3, late_s=1, aggregates={"volume": lambda order: F.try_sum(order.quantity)}
     ... )
     >>> volume.adds
     ('window_start_us', 'window_end_us', 'volume')

@@ -14,8 +14,8 @@ SENTENCE = (
     "the slowest 1% (110 orders) met 6 batch boundaries (92% of them): ingest took 79% of their time; else p99 is 31 ms"
 )
 SATURATION = (
-    "no core was idle: half of the time at least 96% of the machine's 2 were in use (job 0.70, sender 0.61), so every "
-    "order may have waited for one: try fewer messages a second, or more cores"
+    "the machine was saturated: half of the time 1.92 of its 2 CPUs or more were in use (job 0.70, sender 0.61), so "
+    "every order may have waited for one: try fewer messages a second, or more cores"
 )
 ADVICE = "longer batches: job.batch_s"
 

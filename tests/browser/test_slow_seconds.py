@@ -51,7 +51,7 @@ def test_the_cause_is_said_with_shares_advice_and_what_remains(judged: Site, wat
     assert found.startswith("92.0% met 6 batch boundaries; of their time broker and read 79.0%, computation 20.0%")
     assert found.endswith(f"Try first: {ADVICE}")
     assert left == "8.0% met nothing that is known"
-    assert saturated == f"N{SATURATION[1:]}."
+    assert saturated == f"T{SATURATION[1:]}."
     assert page.locator(".why .about").inner_text() == (
         "The slowest: 110 orders of 214.0 ms or more; p99 of the others 31.0 ms."
     )

@@ -249,7 +249,7 @@ export interface CausesData {
   orders: OrderData[];
   /** By time. */
   events: EventData[];
-  /** Empty if cores were idle; documents of before it have none. */
+  /** Empty if the machine was not saturated; older documents have none. */
   saturation?: string;
 }
 export interface Verdict {

@@ -1517,31 +1517,31 @@ def test_what_runs_elsewhere_has_no_foreign_load_here(plan: RunPlan, observed: O
     assert evidence(result, "valid")["foreign_load"]["holds"] is None
 
 
-NO_CORE_IDLE = (
-    "no core was idle: half of the time at least {share} of the machine's 4 were in use (job 2.40, sender 1.20), so "
-    "every order may have waited for one: try fewer messages a second, or more cores"
+SATURATED = (
+    "the machine was saturated: half of the time {used} of its 4 CPUs or more were in use ({by}), so every order may "
+    "have waited for one: try fewer messages a second, or more cores"
 )
 
 
 @pytest.mark.parametrize(
-    ("cpus", "share"),
+    ("cpus", "used", "by"),
     [
-        (3.8, "95%"),
-        (3.6, "90%"),
-        (3.59, ""),
-        ([3.8] * 6 + [1.0] * 4, "95%"),
-        ([3.8] * 4 + [1.0] * 6, ""),  # a busy part of the load is no busy machine
+        (3.8, "3.80", "job 2.40, others 0.75, sender 0.65"),
+        (3.6, "3.60", "job 2.40, sender 0.65, others 0.55"),
+        (3.59, "", ""),
+        ([3.8] * 6 + [1.0] * 4, "3.80", "job 2.40, others 0.75, sender 0.65"),
+        ([3.8] * 4 + [1.0] * 6, "", ""),  # a busy part of the load is no busy machine
     ],
 )
-def test_machine_without_idle_cores_is_told_beside_whatever_made_the_tail(
-    plan: RunPlan, observed: Observed, cpus: float | list[float], share: str
+def test_saturated_machine_is_told_beside_whatever_made_the_tail(
+    plan: RunPlan, observed: Observed, cpus: float | list[float], used: str, by: str
 ) -> None:
-    given = seen(machine__cpus=cpus, job__cpus=2.4, sender__cpus=1.2)
+    given = seen(machine__cpus=cpus, job__cpus=2.4, sender__cpus=0.65)
 
     causes = result_of(plan, observed, "a-run", seen=given).causes
 
     assert causes is not None
-    assert causes.saturation == (NO_CORE_IDLE.format(share=share) if share else "")
+    assert causes.saturation == (SATURATED.format(used=used, by=by) if used else "")
     assert causes.lines == [causes.sentence, *filter(None, [causes.saturation])]
 
 

@@ -116,8 +116,7 @@ def branch_rows(
 ) -> list[DataFrame]:
     """The rows of each source after the steps of its branch, from the records by source name.
 
-    Those are refused that have no value where the state needs one, in the key and in the time and sequence; and those
-    whose number is to be added up and has no whole part of 64 bits, as 1e30 and NaN have none.
+    Rows are refused that lack a value for key, time, sequence or state, or have a number that no total can count.
     """
     stream, several = pipeline.stream, []
     for branch in stream.branches:
@@ -202,8 +201,8 @@ def _with_values_of(sink: Sink, rows: DataFrame, present: Names) -> DataFrame:
     keep = sink.keep(Row({name: F.col(name) for name in rows.columns})) if sink.keep else F.lit(True)
     rows = refused(rows, keep.isNull() | (keep & _any_null(needed)), InvalidReason.MISSING_VALUE)
     fields = sink.messages.fields if isinstance(sink.messages, Layout) else ()
-    too_large = (keep & ~_fits(F.col(field.name), field) for field in fields if field.name in sink.needs)
-    return refused(rows, reduce(Column.__or__, too_large, F.lit(False)), InvalidReason.OVERFLOW)
+    unfit = (keep & ~_fits(F.col(field.name), field) for field in fields if field.name in sink.needs)
+    return refused(rows, reduce(Column.__or__, unfit, F.lit(False)), InvalidReason.OVERFLOW)
 
 
 def _fits(column: Column, field: Field) -> Column:

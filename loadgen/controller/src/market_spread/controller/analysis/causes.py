@@ -64,7 +64,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What the slowest orders met, and all on a machine without idle cores; docs/run-document.md has each field."""
+    """What the slowest orders met, and whether the machine was saturated; docs/run-document.md has each field."""
 
     sentence: str
     tail: Mapping[str, int | None]
@@ -77,7 +77,7 @@ class Causes:
 
     @property
     def lines(self) -> list[str]:
-        """The sentence, what to try first for each cause, and that the cores were saturated if they were."""
+        """The sentence, what to try first for each cause, and the saturation of the machine."""
         tries = [f"{each['text']} ({each['share']:.0%}): try {each['advice']}" for each in self.found]
         return [self.sentence, *tries, *filter(None, [self.saturation])]
 
@@ -119,14 +119,15 @@ def causes_of_run(
 
 
 def _saturation(seen: Seen, asked: str) -> str:
-    """What it means that no cores were idle; empty if some were, or if the processes are on other machines."""
+    """What it means that hardly a CPU was idle; empty if some were, or if the processes are on other machines."""
     cpus = {name: seen.measured(name, "cpus").values for name in ("machine", *seen.components)}
     used = {name: float(np.median(values)) for name, values in cpus.items() if len(values)}
-    if len(used) < 2 or (share := used.pop("machine", 0.0) / seen.cores) < _SATURATED:
+    if len(used) < 2 or (in_use := used.pop("machine", 0.0)) < _SATURATED * seen.cores:
         return ""
+    used["others"] = max(0.0, in_use - sum(used.values()))
     most = ", ".join(f"{name} {used[name]:.2f}" for name in sorted(used, key=lambda name: -used[name])[:4])
-    text = f"no core was idle: half of the time at least {share:.0%} of the machine's {seen.cores} were in use ({most})"
-    return f"{text}, so every {asked} may have waited for one: try fewer messages a second, or more cores"
+    text = f"the machine was saturated: half of the time {in_use:.2f} of its {seen.cores} CPUs or more were in use"
+    return f"{text} ({most}), so every {asked} may have waited for one: try fewer messages a second, or more cores"
 
 
 def causes_of(

@@ -10,8 +10,11 @@ import psutil
 import pytest
 import yaml
 
+from market_spread.common.clock import SystemClock
 from market_spread.controller.plan.faults import FaultKeys, RandomFaults
 from market_spread.controller.plan.reading import read_workload
+from market_spread.controller.run_folder import RunFolder
+from market_spread.controller.views.report import pushed
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(300)
@@ -70,7 +73,16 @@ def test_a_system_that_does_some_again_after_its_restart_passes(tmp_path: Path) 
     ended = command("run", str(workload), "--json", folder=workload.parent)
 
     assert ended.returncode == 0, ended.stderr
+    assert "fault 1: kill of the job for 2 s" in ended.stderr  # while it ran
     result = json.loads(ended.stdout)
+    (folder,) = (workload.parent / "runs").glob("2*")
+    noted = json.loads(pushed(RunFolder(folder), SystemClock()) or "{}")["notes"]
+    (begun,) = [note for note in noted if note["kind"] == "event" and note["name"] == "planned fault"]
+    (known,) = [event for event in result["causes"]["events"] if event["kind"] == "fault"]
+    assert (begun["text"], begun["unix_ms"]) == (
+        "kill of the job for 2 s",
+        pytest.approx(known["begin_unix_ms"], abs=1),
+    )
     (fault,) = result["planned_faults"]
     assert fault["text"] == "kill of the job for 2 s"
     assert fault["silence_s"] >= 2

@@ -56,6 +56,22 @@ def test_each_begins_and_ends_at_its_time() -> None:
     assert killed.ended_unix_ns == killed.began_unix_ns
 
 
+def test_what_has_begun_is_told_before_it_is_over() -> None:
+    clock = ManualClock()
+    schedule, begun_ns = scheduled(clock, Processes(clock, takes_ns=3_000_000_000), STOP, KILL), clock.unix_ns()
+    schedule.step()
+    assert schedule.begun == []
+
+    clock.advance_ns(10_600_000_000)
+    schedule.step()
+
+    assert [(unix_ns - begun_ns, fault) for unix_ns, fault in schedule.begun] == [
+        (10_600_000_000, STOP),
+        (13_600_000_000, KILL),
+    ]
+    assert [event.fault for event in schedule.events] == [KILL]
+
+
 def test_who_waits_is_told_for_how_long() -> None:
     clock = ManualClock()
     schedule = scheduled(clock, Processes(clock), STOP)

@@ -8,6 +8,7 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.controller.analysis.observed import RunProgress
+from market_spread.controller.plan.faults import Fault
 from market_spread.controller.session.metrics_page import WAITING_MAX, RunNotes
 from market_spread.v1.control_pb2 import JobStatusResponse
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
@@ -106,6 +107,20 @@ def test_progress_is_noted_where_it_changes() -> None:
     delivered(say, aggregator)
 
     assert aggregator.names() == ["phase: starting", "phase: measuring", "event: query restarted"]
+
+
+def test_each_planned_fault_is_noted_once_at_its_begin() -> None:
+    faults = tuple((BEGIN + at_s, Fault(at_s=at_s, do="kill", target="job")) for at_s in (3, 5))
+
+    def say(notes: RunNotes) -> None:
+        for begun in (0, 1, 1, 2):
+            notes.follow(RunProgress("measuring", 0.0, faults=faults[:begun]))
+
+    aggregator = Aggregator()
+    delivered(say, aggregator)
+
+    _, *noted = [(note.unix_ns, note.kind, note.name, note.text) for note in aggregator.taken]
+    assert noted == [(BEGIN + at_s, "event", "planned fault", "kill of the job") for at_s in (3, 5)]
 
 
 def test_a_note_is_sent_again_until_it_is_taken() -> None:

@@ -14,6 +14,7 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.controller.analysis.evidence import WORDS, Cause, Verdict
 from market_spread.controller.analysis.observed import RunProgress
 from market_spread.controller.analysis.result import Result, latency_rows
+from market_spread.controller.plan.faults import Fault
 from market_spread.controller.views.progress import live_progress, result_table
 from market_spread.v1.control_pb2 import JobStatusResponse, ReceiverStatusResponse, SenderStatusResponse
 from tests.support.clock import ManualClock
@@ -81,6 +82,20 @@ def test_line_comes_at_every_new_phase_and_else_every_five_seconds(clock: Manual
         show(progress("measuring"))
 
     assert [line.split()[2] for line in lines_of(clock, body)] == ["warming", "measuring", "measuring"]
+
+
+def test_line_comes_at_once_when_a_planned_fault_begins_and_says_which(clock: ManualClock) -> None:
+    faults = tuple((clock.unix_ns(), Fault(at_s=1, do=do, target="job", for_s=5)) for do in ("stop", "kill"))
+
+    def body(show: Callable[[RunProgress], None]) -> None:
+        for begun in (0, 0, 1, 1, 2):
+            show(replace(progress(), faults=faults[:begun]))
+
+    before, first, second = lines_of(clock, body)
+
+    assert "fault" not in before
+    assert first.endswith("fault 1: stop of the job for 5 s")
+    assert second.endswith("fault 2: kill of the job for 5 s")
 
 
 def test_line_before_anything_runs_says_the_phase(clock: ManualClock) -> None:

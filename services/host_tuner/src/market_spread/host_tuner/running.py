@@ -94,12 +94,8 @@ class HostWatch:
     def __init__(
         self, tuner: Tuner, publisher: NodePublisher | None, *, clock: Clock, interval_s: float, dry_run: bool
     ) -> None:
-        self._tuner = tuner
-        self._publisher = publisher
-        self._clock = clock
-        self._interval_s = interval_s
-        self._dry_run = dry_run
-        self._metrics = b""
+        self._tuner, self._publisher, self._clock = tuner, publisher, clock
+        self._interval_s, self._dry_run, self._metrics = interval_s, dry_run, b""
         self._report: Report | None = None
         self._verified_ns = 0
 

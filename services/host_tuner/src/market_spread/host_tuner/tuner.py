@@ -25,10 +25,8 @@ class Tuner:
     def __init__(
         self, profile: TuningProfile, tree: HostTree, originals: Originals | None, kubelet: KubeletSocket | None
     ) -> None:
-        self._profile = profile
-        self._tree = tree
-        self._originals = originals
-        self._kubelet = kubelet
+        self._profile, self._tree = profile, tree
+        self._originals, self._kubelet = originals, kubelet
         self._right: set[str] = set()
         self._refused: set[str] = set()
         self.drifts, self.errors, self.written = Counter[str](), Counter[str](), Counter[str]()

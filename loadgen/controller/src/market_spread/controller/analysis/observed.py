@@ -16,7 +16,7 @@ from market_spread.controller.analysis.evidence import OF_MARKET, Words
 from market_spread.controller.clients.probe import Silence
 from market_spread.controller.clients.services import RoundTrip
 from market_spread.controller.host.facts import HostCheck
-from market_spread.controller.plan.faults import FaultEvent
+from market_spread.controller.plan.faults import Fault, FaultEvent
 from market_spread.controller.plan.plan import RunPlan, orders_of, path_of, quotes_of
 from market_spread.loadgen.columns import Alerts, Decisions
 from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
@@ -54,7 +54,8 @@ class CpuReading:
 class RunProgress:
     """What a run shows while it lasts. Statuses are None as long as there is none.
 
-    sent_before: messages of the phases before the measured load.
+    sent_before: messages of the phases before the measured load. faults: the planned ones so far, and when each began,
+    Unix nanoseconds.
     """
 
     phase: str
@@ -64,6 +65,7 @@ class RunProgress:
     job: JobStatusResponse | None = None
     sent_before: int = 0
     words: Words = OF_MARKET
+    faults: tuple[tuple[int, Fault], ...] = ()
 
 
 @dataclass(slots=True)

@@ -48,9 +48,7 @@ class NullSystem:
     def __init__(self, send: Callable[[bytes], None], *, clock: Clock, delay_us: int = 0) -> None:
         """Each alert goes to `send`, at `emit_due`."""
         self.messages = 0
-        self._send = send
-        self._clock = clock
-        self._delay_us = delay_us
+        self._send, self._clock, self._delay_us = send, clock, delay_us
         self._newest: dict[bytes, tuple[bool, int, int, int]] = {}
         self.waiting: list[tuple[int, int, bytes]] = []  # a heap of alerts, each after when it is due
 

@@ -15,8 +15,8 @@ class FaultSchedule:
 
     def __init__(self, faults: Sequence[Fault], environment: Environment, *, clock: Clock) -> None:
         self._waiting = sorted(faults, key=lambda fault: fault.at_s)
-        self._environment, self._clock = environment, clock
-        self._begin_ns = 0
+        self._environment, self._clock, self._begin_ns = environment, clock, 0
+        self.begun: list[tuple[int, Fault]] = []  # all that have, and when, Unix nanoseconds
         self._open: list[tuple[int, Fault, int]] = []  # when it is to end, by monotonic time, and when it began
         self._over: list[FaultEvent] = []
         self._lock = threading.Lock()
@@ -37,6 +37,7 @@ class FaultSchedule:
                     self._end(due_ns, fault, began_unix_ns)
             while not self._closing.is_set() and self._waiting and self._left_ns() <= 0:
                 fault, began_unix_ns = self._waiting.pop(0), self._clock.unix_ns()
+                self.begun.append((began_unix_ns, fault))
                 self._environment.strike(fault)
                 due_ns = self._clock.monotonic_ns() + round(fault.for_s * 1e9)
                 self._open.append((due_ns, fault, began_unix_ns))

@@ -56,15 +56,12 @@ class RunNotes:
     """
 
     def __init__(self, run_id: str, *, clock: Clock) -> None:
-        self._run_id = run_id
-        self._clock = clock
+        self._run_id, self._clock = run_id, clock
         self._waiting: deque[NoteRequest] = deque(maxlen=WAITING_MAX)
         self._something = threading.Condition()
         self._close_by_ns: int | None = None
         self._ending = ExitStack()
-        self._phase = ""
-        self._restarts = 0
-        self.dropped = 0
+        self._phase, self._restarts, self._faults, self.dropped = "", 0, 0, 0
 
     @property
     def waiting(self) -> tuple[NoteRequest, ...]:
@@ -91,13 +88,16 @@ class RunNotes:
             self._something.notify()
 
     def follow(self, progress: RunProgress) -> None:
-        """Note the phase, if it is another one, and what happened to the job."""
+        """Note the phase, if it is another one, what happened to the job, and each planned fault that has begun."""
         if progress.phase != self._phase:
             self._phase = progress.phase
             self.say("phase", progress.phase)
         if progress.job is not None and progress.job.restarts > self._restarts:
             self._restarts = progress.job.restarts
             self.say("event", "query restarted", f"the job's query was started again, {self._restarts} times so far")
+        for unix_ns, fault in progress.faults[self._faults :]:
+            self.tell(NoteRequest(unix_ns=unix_ns, kind="event", name="planned fault", text=fault.text))
+        self._faults = len(progress.faults)
 
     def start(self, address: str, identity: Identity = OPEN) -> None:
         channel = self._ending.enter_context(channel_to(address, identity))

@@ -308,7 +308,8 @@ class Run:
     def _show(self, phase: str, **known: Any) -> None:
         """Enter the phase, and show it with what is known besides: fields of `RunProgress`."""
         self._step = phase
-        self.show(RunProgress(phase, (self.clock.monotonic_ns() - self._begun_ns) / 1e9, words=self._words, **known))
+        known |= {"words": self._words, "faults": tuple(self._faults.begun)}
+        self.show(RunProgress(phase, (self.clock.monotonic_ns() - self._begun_ns) / 1e9, **known))
 
     def _note(self, error: MarketSpreadError, observed: Observed) -> None:
         """Note what went wrong, and when; a process that died is why."""

@@ -23,20 +23,20 @@ _COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.VOID: "yello
 
 @contextmanager
 def live_progress(console: Console, clock: Clock) -> Iterator[Callable[[RunProgress], None]]:
-    """Shows a run's progress: in place on a terminal, else a line at every new phase and every 5 s."""
+    """Shows a run's progress: in place on a terminal, else a line at every new phase or fault and every 5 s."""
     rates = _Rates(clock)
     if console.is_terminal:
         with Live(console=console, refresh_per_second=4, transient=True) as live:
             yield lambda progress: live.update(_panel(progress, rates.of(progress)))
         return
 
-    shown_ns, shown_phase = 0, ""
+    shown_ns, shown_step = 0, ("", 0)
 
     def show(progress: RunProgress) -> None:
-        nonlocal shown_ns, shown_phase
-        offered_and_achieved = rates.of(progress)
-        if progress.phase != shown_phase or clock.monotonic_ns() - shown_ns > _LINE_EVERY_NS:
-            shown_ns, shown_phase = clock.monotonic_ns(), progress.phase
+        nonlocal shown_ns, shown_step
+        offered_and_achieved, step = rates.of(progress), (progress.phase, len(progress.faults))
+        if step != shown_step or clock.monotonic_ns() - shown_ns > _LINE_EVERY_NS:
+            shown_ns, shown_step = clock.monotonic_ns(), step
             console.print(_line(progress, offered_and_achieved), soft_wrap=True, highlight=False)
 
     yield show
@@ -93,7 +93,11 @@ def _line(progress: RunProgress, rates: tuple[float, float]) -> str:
         parts.append(f"{progress.words.answers} {alerts:>7,} in all  latency {latency}")
     elif progress.job is not None and progress.job.detail:
         parts.append(progress.job.detail)
-    return "  ".join(parts)
+    return "  ".join([*parts, *_faults(progress)])
+
+
+def _faults(progress: RunProgress) -> list[str]:
+    return [f"fault {len(progress.faults)}: {progress.faults[-1][1].text}"] if progress.faults else []
 
 
 def _panel(progress: RunProgress, rates: tuple[float, float]) -> RenderableType:
@@ -111,6 +115,8 @@ def _panel(progress: RunProgress, rates: tuple[float, float]) -> RenderableType:
         alerts, in_warm_up = progress.receiver.alerts, progress.receiver.warm_up_alerts
         table.add_row(progress.words.answers, f"{alerts:,}, {in_warm_up:,} in the warm-up")
         table.add_row("latency so far", _latency_so_far(progress.receiver.latency_histogram))
+    for newest in _faults(progress):
+        table.add_row("planned", newest)
     return table
 
 

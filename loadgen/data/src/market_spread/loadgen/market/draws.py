@@ -62,9 +62,7 @@ class Drawing:
     """All draws of one market, by the number of their chunk. Thread-safe."""
 
     def __init__(self, parameters: MarketParameters, symbols: Universe, profile: Profile) -> None:
-        self._parameters = parameters
-        self._symbols = symbols
-        self._profile = profile
+        self._parameters, self._symbols, self._profile = parameters, symbols, profile
         self._total = profile.total()
         self._readiness_ids = symbols.readiness_ids
         # The last may be short.

@@ -136,10 +136,8 @@ class Oracle(InputJudge):
         paths: Callable[[Texts], Int64s] | None = None, reads_max: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(QuoteBook(naming(alerts.symbol, alerts.quote_sequence)))
-        self._alerts = alerts
-        self._delay_us = delay_us
-        self._replayed = replayed
-        self._paths = paths
+        self._alerts, self._delay_us = alerts, delay_us
+        self._replayed, self._paths = replayed, paths
         self._reads_max = reads_max or len(alerts)
         self._alerted_ids = np.unique(alerts.order_id)
         self._order_count = 0

@@ -86,9 +86,7 @@ class Recorder:
     """
 
     def __init__(self, *, source: str, clock: Clock, run_id: str = "") -> None:
-        self._source = source
-        self._clock = clock
-        self._run_id = run_id
+        self._source, self._clock, self._run_id = source, clock, run_id
         self._lock = threading.Lock()
         self._histograms: dict[_Key, HistogramHandle] = {}
         self._numbers: dict[_Key, NumberHandle] = {}

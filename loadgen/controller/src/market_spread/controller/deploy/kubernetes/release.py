@@ -42,11 +42,8 @@ class Release(Environment):
         self, cluster: Cluster, *, release: str, workload: Workload, clock: Clock, in_cluster: bool = False
     ) -> None:
         """in_cluster: pods are reached directly, not through the API server."""
-        self._cluster = cluster
-        self._release = release
-        self._workload = workload
-        self._clock = clock
-        self._in_cluster = in_cluster
+        self._cluster, self._release, self._workload = cluster, release, workload
+        self._clock, self._in_cluster = clock, in_cluster
         self._forwards: list[Forward] = []
         self._lives: dict[str, tuple[str, int]] = {}
         self._drivers: dict[int, Pod] = {}

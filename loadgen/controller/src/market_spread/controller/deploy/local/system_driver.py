@@ -76,11 +76,8 @@ class SystemService(JobServicer):
     def __init__(
         self, kind: str, child: Child | None, committed: Committed, begin: Mapping[Partition, int], clock: Clock
     ) -> None:
-        self._kind = kind
-        self._child = child
-        self._committed = committed
-        self._begin = begin
-        self._clock = clock
+        self._kind, self._child = kind, child
+        self._committed, self._begin, self._clock = committed, begin, clock
         self._offsets: Mapping[Partition, int] = {}
         self._counted_unix_ns = self._counted_cpu_us = 0
         self.stopping = threading.Event()

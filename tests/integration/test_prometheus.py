@@ -1,5 +1,6 @@
 """A real Prometheus that reads a real run: every query and every rule has data, and counts are exact."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,9 +27,11 @@ from tests.unit.monitoring.monitoring_fixtures import (
 )
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
-# Of a board's annotations, those that a run without a fault has.
-OF_ANY_RUN = {"Phases", "Batch boundaries"}
-# Nothing that a run without a fault could have.
+# Short, and the only one: what it delays is within every limit.
+FAULT = "faults: {recovers_within_s: 20, schedule: [{at_s: 5, do: stop, target: receiver, for_s: 0.2}]}\n"
+# Of a board's annotations, those that such a run has.
+OF_THE_RUN = {"Phases", "Batch boundaries", "Planned faults"}
+# Nothing that a run whose parts are all right could have.
 NEVER = {"market_spread_receiver_invalid_total"}
 JUDGING = "MarketSpreadLatencyAboveLimit|MarketSpreadFramesLate|MarketSpreadLagGrows|MarketSpreadClockNotSynchronised"
 LE = {repr((edge_us - 1) / 1e6): edge_us for edge_us in EDGES_US}
@@ -40,7 +43,7 @@ pytestmark = pytest.mark.timeout(600)
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     folder = tmp_path_factory.mktemp("prometheus")
     workload = folder / "limited.yaml"
-    workload.write_text(SMALL.read_text() + LIMITS)
+    workload.write_text(SMALL.read_text() + LIMITS + FAULT)
     # Time enough between scrapes for a broker's agent that is asked first while other JVMs compile.
     with monitored_run(workload, folder, "--duration", 40, interval_s=3) as watched:
         yield watched
@@ -66,11 +69,25 @@ def test_every_query_of_every_dashboard_has_data(shown: Shown, watched: Watched)
 
 
 @pytest.mark.parametrize("shown", list(marks()), ids=lambda shown: f"{shown.board}: {shown.panel}")
-def test_phases_and_boundaries_are_marked_and_nothing_else(shown: Shown, watched: Watched) -> None:
+def test_phases_boundaries_and_the_fault_are_marked_and_nothing_else(shown: Shown, watched: Watched) -> None:
     found = watched.query(f"max_over_time(({watched.substituted(shown.expr)})[5m:5s])", at=watched.at)
 
     # A machine that is busy may well have an alert that is a hint.
-    assert bool(found) == (shown.panel in OF_ANY_RUN) or shown.panel == "Alerts", found
+    assert bool(found) == (shown.panel in OF_THE_RUN) or shown.panel == "Alerts", found
+
+
+def test_a_planned_fault_is_marked_at_the_moment_at_which_it_began(watched: Watched) -> None:
+    watched.wait_for_the_end()
+
+    (begun,) = watched.query(f'market_spread_run_fault_timestamp_seconds{{run_id="{watched.folder.name}"}}')
+
+    (event,) = (
+        event
+        for event in json.loads((watched.folder / "result.json").read_text())["causes"]["events"]
+        if event["kind"] == "fault"
+    )
+    assert begun["metric"]["fault"] == "1: stop of the receiver for 0.2 s"
+    assert float(begun["value"][1]) * 1000 == pytest.approx(event["begin_unix_ms"], abs=1)
 
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)

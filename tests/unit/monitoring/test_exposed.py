@@ -205,6 +205,7 @@ def test_every_own_metric_is_shown_with_the_labels_that_it_is_registered_with(st
         stolen_share_max=0.1, missing_share_max=0.05, negative_share_max=0.001,
     )))  # fmt: skip
     store.note(NoteRequest(run_id="r1", unix_ns=START_NS, kind="phase", name="measuring"))
+    store.note(NoteRequest(run_id="r1", unix_ns=START_NS, kind="event", name="planned fault", text="kill of the job"))
     store.push(frames(sent=100, late=1))
 
     seen = {series.metric: set(series.labels) for series in exposed_series(store, NOW_NS)}
@@ -262,6 +263,17 @@ def test_a_verdict_shows_what_failed_and_whose_doing_it_is(store: Store) -> None
     (series,) = shown(store, exposed.RUN_FAILED)
 
     assert series.labels == {"run_id": "r1", "check": "missing", "cause": "system"}
+
+
+def test_planned_faults_are_shown_with_the_time_at_which_each_began(store: Store) -> None:
+    for second in (3, 1):
+        at_ns = START_NS + second * SECOND_NS
+        store.note(NoteRequest(run_id="r1", unix_ns=at_ns, kind="event", name="planned fault", text="kill of the job"))
+    store.note(NoteRequest(run_id="r1", unix_ns=START_NS, kind="event", name="query restarted", text="again"))
+
+    found = {series.labels["fault"]: series.value for series in shown(store, exposed.RUN_FAULT)}
+
+    assert found == {f"{at}: kill of the job": START_NS / 1e9 + second for at, second in ((1, 1), (2, 3))}
 
 
 @pytest.mark.parametrize(("hosts", "shown_hosts"), [(("a", "a"), 1), (("a", "b"), 2), (("", ""), 0), (("a", ""), 1)])

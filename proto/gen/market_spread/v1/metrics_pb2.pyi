@@ -299,7 +299,7 @@ class NoteRequest(_message.Message):
     """What kind of note: `title`, `limits`, `plan`, `system`, `phase`, `result`, `verdict` or `event`."""
     name: _builtins.str
     """The title; the workload, of limits and of a plan; what kind of system that is not ours (`command`); the phase that
-    begins (`measuring`); the verdict (`passed`), of a result as well; a short name of the event.
+    begins (`measuring`); the verdict (`passed`), of a result as well; a short name of the event (`planned fault`).
     """
     text: _builtins.str
     """A sentence about it, or empty. Of a system that is a pipeline: its steps, a line each. Of a result: its JSON document."""

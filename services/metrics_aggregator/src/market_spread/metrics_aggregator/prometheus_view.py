@@ -30,6 +30,7 @@ RUN_HOSTS = gauge("run_hosts", "Hosts that the run's processes are known to be o
 RUN_FAILED = gauge(
     "run_failed_check", "1 for each check of the run's verdict that fails; whose doing", "run_id", "check", "cause"
 )
+RUN_FAULT = gauge("run_fault_timestamp_seconds", "Begin of a planned fault, Unix time", "run_id", "fault")
 RUN_MEASURING = gauge(
     "run_measuring_timestamp_seconds", "Begin of the measured load, Unix time, while it is offered", "run_id"
 )
@@ -154,6 +155,9 @@ def _of_run(run: RunState) -> Iterator[ExposedSeries]:
     yield ExposedSeries(RUN_HOSTS, labels, len({epoch.host for epoch in run.epochs.values() if epoch.host}))
     for failed in run.judgement.failed:
         yield ExposedSeries(RUN_FAILED, {**labels, "check": failed.check, "cause": failed.cause}, 1)
+    faults = (note for note in run.notes if note.name == metric_names.PLANNED_FAULT)
+    for number, note in enumerate(faults, 1):
+        yield ExposedSeries(RUN_FAULT, {**labels, "fault": f"{number}: {note.text}"}, note.unix_ns / 1e9)
     missing, taken = (sum(getattr(epoch, name) for epoch in run.epochs.values()) for name in ("missing", "pushes"))
     if taken:
         yield ExposedSeries(RUN_MISSING_SHARE, labels, missing / (missing + taken))

@@ -19,7 +19,7 @@ from market_spread.common.documents import write_whole
 from market_spread.common.errors import RunFailedError, UnavailableError, UsageError
 from market_spread.common.grpc.calls import channel_to
 from market_spread.common.grpc.identity import OPEN, Identity
-from market_spread.common.telemetry.metrics import END_TO_END, SERVICE, STAGE
+from market_spread.common.telemetry.metrics import END_TO_END, PLANNED_FAULT, SERVICE, STAGE
 from market_spread.common.words import counted
 from market_spread.controller.analysis.observed import Observed, RunProgress
 from market_spread.controller.analysis.result import LATENCY_HEAD, Result, latency_rows
@@ -96,7 +96,7 @@ class RunNotes:
             self._restarts = progress.job.restarts
             self.say("event", "query restarted", f"the job's query was started again, {self._restarts} times so far")
         for unix_ns, fault in progress.faults[self._faults :]:
-            self.tell(NoteRequest(unix_ns=unix_ns, kind="event", name="planned fault", text=fault.text))
+            self.tell(NoteRequest(unix_ns=unix_ns, kind="event", name=PLANNED_FAULT, text=fault.text))
         self._faults = len(progress.faults)
 
     def start(self, address: str, identity: Identity = OPEN) -> None:

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
+# The name of the note, of the kind `event`, that a planned fault has begun.
+PLANNED_FAULT = "planned fault"
+
 
 class MetricKind(Enum):
     """What a metric is, in Prometheus's terms."""

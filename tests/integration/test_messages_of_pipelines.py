@@ -218,6 +218,28 @@ class TestInEveryMode:
         assert found["all"] == [b"abcd B", b"a S"]
         assert reasons(found["invalid"]) == [("overflow", at) for at in range(2, 2 + len(wrong))]
 
+    @pytest.mark.parametrize("form", [Json, Csv])
+    def test_value_that_is_none_of_its_declared_type_is_refused_not_null(
+        self, form: type[Json | Csv], mode: str
+    ) -> None:
+        cut = {name: word(at) for at, name in enumerate(("account", "side", "quantity", "price", "at_us"))}
+        cut["price"] = lambda row: F.nullif(word(3)(row), F.lit("-"))
+        rows = Source("lines", Text()).to(Map("cut", cut))
+        pipeline = rows.to_sink(Sink("trades", form(Trade)), Sink("all", Text("{account}")), name="typed")
+        right = ["zoe buy 3 1.50 7", "anna sell -2 - 8"]
+        wrong = [
+            "hold hold 3 1.50 7",
+            "text buy three 1.50 7",
+            "big buy 9223372036854775808 1.50 7",
+            "dear buy 3 much 7",
+        ]
+
+        found = run(pipeline, {"lines": [*right, *wrong]}, mode=mode)
+
+        assert len(found["trades"]) == len(right), found["trades"]
+        assert found["all"] == [b"zoe", b"anna"]
+        assert reasons(found["invalid"]) == [("overflow", at) for at in range(2, 2 + len(wrong))]
+
     def test_key_headers_and_time_of_a_record_are_fields(self, mode: str) -> None:
         trades = Source("trades", Json(Trade), key="desk", timestamp="recorded_us", headers={"trace": "trace-id"})
         counted = trades.key_by("desk").to(RunningTotal("count", into="count"))

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
 from market_spread.streaming import record_codec
-from market_spread.streaming.messages import Csv, Json, Names, Text, nullable_fields
+from market_spread.streaming.messages import Csv, Json, Names, Text, TypedField, nullable_fields
 from market_spread.streaming.operators.stateful import AsOfJoin, RunningTotal, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import Pipeline, Source
@@ -200,13 +200,17 @@ def _with_values_of(sink: Sink, rows: DataFrame, present: Names) -> DataFrame:
     needed = [name for name in sink.needs if name not in present and (name not in nullable or name == sink.key)]
     keep = sink.keep(Row({name: F.col(name) for name in rows.columns})) if sink.keep else F.lit(True)
     rows = refused(rows, keep.isNull() | (keep & _any_null(needed)), InvalidReason.MISSING_VALUE)
-    fields = sink.messages.fields if isinstance(sink.messages, Layout) else ()
+    record = sink.messages
+    fields = record.fields if isinstance(record, Layout) else () if isinstance(record, Text) else record.typed_fields
     unfit = (keep & ~_fits(F.col(field.name), field) for field in fields if field.name in sink.needs)
     return refused(rows, reduce(Column.__or__, unfit, F.lit(False)), InvalidReason.OVERFLOW)
 
 
-def _fits(column: Column, field: Field) -> Column:
-    """Whether a value can be written as the field."""
+def _fits(column: Column, field: Field | TypedField) -> Column:
+    """Whether a value can be written as the field; of a declared type, null can."""
+    if isinstance(field, TypedField):
+        takes = column.isin(*field.values) if field.values else column.try_cast(field.type).isNotNull()
+        return column.isNull() | takes
     if field.kind is Kind.TEXT:
         return (F.octet_length(column) <= field.width) & (F.octet_length(column) == F.length(column))
     return column.isin(*field.letters) if field.letters else column.between(field.lowest, field.highest)

@@ -61,9 +61,7 @@ class Capture:
         self.folder = folder
         self.state = State(folder.state, clock=clock, source=str(plan.origin["source"]))
         self.checks: tuple[HostCheck, ...] = ()
-        self._plan = plan
-        self._environment = environment
-        self._host = environment.host()
+        self._plan, self._environment, self._host = plan, environment, environment.host()
         self._ending = ExitStack()
         machine = MachineCounters(cgroup=Host().cgroup())
         self._sampler = Sampler(folder.samples, clock=clock, processes=environment.process_ids, machine=machine)

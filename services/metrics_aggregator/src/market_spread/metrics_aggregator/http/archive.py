@@ -36,9 +36,7 @@ class Archive:
     """
 
     def __init__(self, folder: Path, *, clock: Clock, history_bytes_max: int) -> None:
-        self._folder = folder
-        self._clock = clock
-        self._history_bytes_max = history_bytes_max
+        self._folder, self._clock, self._history_bytes_max = folder, clock, history_bytes_max
         self._opened: OrderedDict[str, tuple[_State, RunState]] = OrderedDict()
         self._lock = threading.Lock()  # of what is held open
         self._reading = threading.Lock()  # one log at a time: some are large, and need memory while they are read

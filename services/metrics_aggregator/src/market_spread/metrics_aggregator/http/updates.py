@@ -44,9 +44,7 @@ class Feed:
     """
 
     def __init__(self, run: RunState, store: Store, clock: Clock) -> None:
-        self.run = run
-        self._store = store
-        self._clock = clock
+        self.run, self._store, self._clock = run, store, clock
         self.number = clock.unix_ns() // 1_000_000
         self.ring: deque[bytes] = deque()
         self._ring_bytes = 0

@@ -146,9 +146,7 @@ class Services:
         """on_started: told the name and the process id of each as soon as it is started."""
         self.folder = folder
         self.children: dict[str, Child] = {}
-        self._clock = clock
-        self._on_started = on_started
-        self._outlives_parent = outlives_parent
+        self._clock, self._on_started, self._outlives_parent = clock, on_started, outlives_parent
 
     def start(self, name: str, module: str, config: object, *, environment: Mapping[str, str] | None = None) -> None:
         """Start `python -m module`; does not wait until it answers."""

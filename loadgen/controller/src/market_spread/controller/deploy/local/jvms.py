@@ -135,7 +135,8 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
 
 
 def _rehearse(jvms: LocalJvms) -> None:
-    _log.warning("a minute more, once: archives of the JVMs' classes are made in %s", folder := jvms.job_archive.parent)
+    folder = jvms.job_archive.parent
+    _log.warning("a minute more, once: archives of the JVMs' classes are made in %s", folder)
     made = {archive: archive.with_suffix(f".{os.getpid()}") for archive in (jvms.job_archive, jvms.broker_archive)}
     command = [sys.executable, "-m", "market_spread.controller.deploy.local.small_stack", *map(str, made.values())]
     # Without the options that an environment gives to every JVM: they may change which classes are loaded.

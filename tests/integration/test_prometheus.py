@@ -28,7 +28,7 @@ from tests.unit.monitoring.monitoring_fixtures import (
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 # Short, and the only one: what it delays is within every limit.
-FAULT = "faults: {recovers_within_s: 20, schedule: [{at_s: 5, do: stop, target: receiver, for_s: 0.2}]}\n"
+FAULT = "faults: {recovers_within_s: 5, schedule: [{at_s: 5, do: stop, target: receiver, for_s: 0.2}]}\n"
 # Of a board's annotations, those that such a run has.
 OF_THE_RUN = {"Phases", "Batch boundaries", "Planned faults"}
 # Nothing that a run whose parts are all right could have.

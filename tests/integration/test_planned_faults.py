@@ -73,7 +73,7 @@ def test_a_system_that_does_some_again_after_its_restart_passes(tmp_path: Path) 
     ended = command("run", str(workload), "--json", folder=workload.parent)
 
     assert ended.returncode == 0, ended.stderr
-    assert "fault 1: kill of the job for 2 s" in ended.stderr  # while it ran
+    assert "after fault 1: kill of the job for 2 s" in ended.stderr  # while it ran
     result = json.loads(ended.stdout)
     (folder,) = (workload.parent / "runs").glob("2*")
     noted = json.loads(pushed(RunFolder(folder), SystemClock()) or "{}")["notes"]

@@ -130,7 +130,7 @@ def heat_maps_do_not_smear(board: Board) -> Iterator[str]:
 
 
 def what_happened_is_marked(board: Board) -> Iterator[str]:
-    """Of ours: phases, boundaries, restarts and alerts, on every board."""
+    """Of ours: phases, boundaries, restarts, planned faults, failed checks and alerts, on every board."""
     named = {each["name"] for each in board["annotations"]["list"] if each["enable"] and each["step"] == "5s"}
     for name in ("Phases", "Batch boundaries", "Restarts", "Planned faults", "Failed checks", "Alerts"):
         if name not in named:

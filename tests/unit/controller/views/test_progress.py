@@ -94,8 +94,8 @@ def test_line_comes_at_once_when_a_planned_fault_begins_and_says_which(clock: Ma
     before, first, second = lines_of(clock, body)
 
     assert "fault" not in before
-    assert first.endswith("fault 1: stop of the job for 5 s")
-    assert second.endswith("fault 2: kill of the job for 5 s")
+    assert first.endswith("after fault 1: stop of the job for 5 s")
+    assert second.endswith("after fault 2: kill of the job for 5 s")
 
 
 def test_line_before_anything_runs_says_the_phase(clock: ManualClock) -> None:

@@ -97,7 +97,7 @@ def _line(progress: RunProgress, rates: tuple[float, float]) -> str:
 
 
 def _faults(progress: RunProgress) -> list[str]:
-    return [f"fault {len(progress.faults)}: {progress.faults[-1][1].text}"] if progress.faults else []
+    return [f"after fault {len(progress.faults)}: {progress.faults[-1][1].text}"] if progress.faults else []
 
 
 def _panel(progress: RunProgress, rates: tuple[float, float]) -> RenderableType:

@@ -144,7 +144,7 @@ class SyntheticRun:
             if from_s <= at < to_s
         ]
         if self.problem and from_s <= 47 < to_s:
-            found.append({"unix_ms": BEGIN_MS + 47_000, "kind": "event", "name": "restart", "text": "query restarted"})
+            found.append({"unix_ms": BEGIN_MS + 47_000, "kind": "event", "name": "query restarted", "text": "again"})
         if not self.live and to_s >= self.seconds:
             text = "every alert was right, nothing was lost"
             found.append({"unix_ms": BEGIN_MS + self.seconds * 1000, "kind": "verdict", "name": "passed", "text": text})

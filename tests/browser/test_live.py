@@ -88,6 +88,27 @@ def test_a_finished_run_has_no_hints(site: Site, watched: Open) -> None:
     expect(page.locator(".now")).to_be_hidden()
 
 
+def test_events_are_shown_as_they_come(live: Site, watched: Open) -> None:
+    watching = watched()
+    page = watching.open(live.url)
+    events = page.locator("figure", has_text="Events of the run").locator(".summary")
+    expect(events).to_have_text("boundaries: 2 events, at most 610 ms")
+
+    live.advance(10)
+
+    expect(events).to_have_text(
+        "boundaries: 3 events, at most 610 ms; restarts: 1 event; sender late: 1 event, at most 1,000 ms"
+    )
+    page.get_by_role("button", name="Events of the run as a table").click()
+    rows = page.locator("figure", has_text="Events of the run").locator("tbody tr").all_inner_texts()
+    assert [row.split("\t")[2] for row in rows[-3:]] == [
+        "batch 4 ended, its commit took 610.0 ms",
+        "17 late frames of sender",
+        "again",
+    ]
+    assert watching.complaints == []
+
+
 def test_range_follows_the_newest_data(live: Site, watched: Open) -> None:
     page = watched().open(f"{live.url}#/overview?range=last-10")
     expect(page.locator(".figures")).to_contain_text("of 2,000 samples")

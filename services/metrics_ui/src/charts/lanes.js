@@ -176,12 +176,13 @@ function summaryOf(lanes, view) {
   return found
     .map(({ title, events }) => {
       const longest = Math.max(...events.map(({ duration_ms: length }) => length));
-      return `${title}: ${counted(events.length, "event")}, at most ${fixed(longest, longest < 10 ? 1 : 0)} ms`;
+      const most = longest > 0 ? `, at most ${fixed(longest, longest < 10 ? 1 : 0)} ms` : "";
+      return `${title}: ${counted(events.length, "event")}${most}`;
     })
     .join("; ");
 }
 
 /** @param {EventData} event @param {View} view @returns {Cell[]} */
 function rowOf({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
-  return [elapsed((from - begin) / 1000, 1), `${fixed(length, 1)} ms`, text];
+  return [elapsed((from - begin) / 1000, 1), length > 0 ? `${fixed(length, 1)} ms` : "–", text];
 }

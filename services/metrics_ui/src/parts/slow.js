@@ -7,6 +7,7 @@ import { Heatmap } from "../charts/heatmap.js";
 import { Lanes } from "../charts/lanes.js";
 import { STAGE_COLOURS, orderRows } from "../charts/orders.js";
 import { around, aroundMoment, eventsIn, meanStages, ordersIn } from "../causes.js";
+import { eventsSoFar } from "../events.js";
 import { aroundFault, faultAt, faultBands } from "../faults.js";
 import { h, setText, show } from "../dom.js";
 import { counted, latency, share, whole } from "../format.js";
@@ -83,17 +84,18 @@ export class SlowSeconds {
     const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
     this.#faults = faultBands(result);
     this.faults.update(this.#faults, chosen, view.begin);
-    this.lanes.update(view, this.#eventsOf(causes), cpu, result?.machine?.cores ?? 0);
+    const events = causes ? this.#eventsOf(causes) : eventsSoFar(view.history);
+    this.lanes.update(view, events, cpu, result?.machine?.cores ?? 0);
     this.worst.update(causes?.seconds ?? [], chosen, view.begin);
     const orders = ordersIn(causes?.orders ?? [], view.range);
     this.#showOrders(orders, view.begin);
     this.#showStages(view, orders);
   }
 
-  /** The events, those of faults with what became of the output. @param {CausesData | null} causes */
-  #eventsOf(causes) {
+  /** The events, those of faults with what became of the output. @param {CausesData} causes */
+  #eventsOf({ events }) {
     const faults = [...this.#faults];
-    return (causes?.events ?? []).map((event) => {
+    return events.map((event) => {
       const fault = event.kind === "fault" ? faults.shift() : undefined;
       return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
     });

@@ -1242,7 +1242,7 @@
   }
   function marks({ result }) {
     const events = result.causes?.events ?? [];
-    const noted = {
+    const noted2 = {
       unix_ms: Date.parse(result.started),
       kind: "result",
       name: result.verdict,
@@ -1254,7 +1254,7 @@
       name,
       text: `${Math.round(length)} ms`
     }));
-    return [noted, ...marked];
+    return [noted2, ...marked];
   }
 
   // src/chartfacts.js
@@ -1359,9 +1359,9 @@
     });
     return [...figures2, maxFigure(ns.max === null ? null : ns.max / 1e3, count)];
   }
-  function betweenFigure({ boundaries, latency_between_boundaries_ns: between }, rows, clustersMin) {
+  function betweenFigure({ boundaries: boundaries2, latency_between_boundaries_ns: between }, rows, clustersMin) {
     const ns = between?.p99 ?? null;
-    if (!boundaries || ns === null) return null;
+    if (!boundaries2 || ns === null) return null;
     const text = rows.find(([title]) => title.trim().startsWith("between"))?.[rows[0].indexOf("p99")] ?? "";
     if (text.startsWith(NONE)) return { value: text, sub: `${clustersMin} needed`, small: true };
     return { ...apart(latency(ns / 1e3)), sub: "result", number: ns / 1e3 };
@@ -2975,11 +2975,55 @@
     if (found.length === 0) return "No event is known in this range.";
     return found.map(({ title, events }) => {
       const longest = Math.max(...events.map(({ duration_ms: length }) => length));
-      return `${title}: ${counted(events.length, "event")}, at most ${fixed2(longest, longest < 10 ? 1 : 0)} ms`;
+      const most = longest > 0 ? `, at most ${fixed2(longest, longest < 10 ? 1 : 0)} ms` : "";
+      return `${title}: ${counted(events.length, "event")}${most}`;
     }).join("; ");
   }
   function rowOf2({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
-    return [elapsed((from - begin) / 1e3, 1), `${fixed2(length, 1)} ms`, text];
+    return [elapsed((from - begin) / 1e3, 1), length > 0 ? `${fixed2(length, 1)} ms` : "–", text];
+  }
+
+  // src/events.js
+  var BATCH = metric("job_batch_id");
+  var COMMIT = metric("job_commit_seconds");
+  var LATE = metric("sender_frames_late_total");
+  var BATCH_MS_MIN = 5e3;
+  var NOTED = { "planned fault": "fault", "query restarted": "restart" };
+  function eventsSoFar(model) {
+    return [...noted(model), ...boundaries(model), ...lateFrames(model)].sort(
+      (one, other) => one.begin_unix_ms - other.begin_unix_ms
+    );
+  }
+  function noted({ notes }) {
+    return notes.filter(({ kind, name }) => kind === "event" && name in NOTED).map(({ name, text, unix_ms: at }) => ({ kind: NOTED[name], begin_unix_ms: at, duration_ms: 0, text }));
+  }
+  function boundaries(model) {
+    return numbersOf(model, BATCH.name).flatMap(({ labels, intervals }) => {
+      const commits = numbersOf(model, COMMIT.name).find((each) => each.labels.source === labels.source);
+      const changes = intervals.filter(({ value }, at) => at === 0 || value !== intervals[at - 1].value);
+      return changes.slice(1).flatMap(({ end: at, value }, before) => {
+        if (at - changes[before].end < BATCH_MS_MIN) return [];
+        const ms = 1e3 * (commits?.intervals.findLast(({ end }) => end <= at)?.value ?? 0);
+        const text = `batch ${value} ended, its commit took ${latency(1e3 * ms)}`;
+        return [{ kind: "boundary", begin_unix_ms: at - ms, duration_ms: ms, text }];
+      });
+    });
+  }
+  function lateFrames(model) {
+    return numbersOf(model, LATE.name).flatMap(
+      ({ labels, intervals }) => intervals.filter(({ value }) => value > 0).map(({ start: start2, end, value }) => ({
+        kind: "sender",
+        begin_unix_ms: start2,
+        duration_ms: end - start2,
+        text: `${counted(value, "late frame")} of ${labels.source}`
+      }))
+    );
+  }
+  function numbersOf(model, name) {
+    return (
+      /** @type {NumberSeries[]} */
+      model.find(name)
+    );
   }
 
   // src/trace.js
@@ -3231,16 +3275,17 @@
       const cpu = view.has(CPU) ? view.rateBins(CPU) : [];
       this.#faults = faultBands(result);
       this.faults.update(this.#faults, chosen, view.begin);
-      this.lanes.update(view, this.#eventsOf(causes), cpu, result?.machine?.cores ?? 0);
+      const events = causes ? this.#eventsOf(causes) : eventsSoFar(view.history);
+      this.lanes.update(view, events, cpu, result?.machine?.cores ?? 0);
       this.worst.update(causes?.seconds ?? [], chosen, view.begin);
       const orders = ordersIn(causes?.orders ?? [], view.range);
       this.#showOrders(orders, view.begin);
       this.#showStages(view, orders);
     }
-    /** The events, those of faults with what became of the output. @param {CausesData | null} causes */
-    #eventsOf(causes) {
+    /** The events, those of faults with what became of the output. @param {CausesData} causes */
+    #eventsOf({ events }) {
       const faults = [...this.#faults];
-      return (causes?.events ?? []).map((event) => {
+      return events.map((event) => {
         const fault = event.kind === "fault" ? faults.shift() : void 0;
         return fault ? { ...event, text: `${event.text}: ${fault.text}` } : event;
       });

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.clock import SystemClock
+from market_spread.common.jvm.archives import LocalJvms
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.jvms import LocalJvms, local_jvms
+from market_spread.controller.deploy.local.jvms import local_jvms
 
 ARCHIVE = "shared objects file (top)"
 CLASSES = (
@@ -33,6 +34,13 @@ spark = (
 for name in sys.argv[3:]:
     spark._jvm.java.lang.Class.forName(name)
 spark.stop()
+"""
+
+SESSION = """
+from market_spread.streaming.testing import open_session
+
+with open_session("micro-batch", cores=1) as spark:
+    print(spark.range(3).count())
 """
 
 
@@ -98,6 +106,25 @@ def test_nearly_all_classes_of_a_broker_come_from_the_archive(tmp_path: Path, mo
     sources = sources_of(log)
     assert sources["kafka.server.BrokerServer"] == ARCHIVE
     assert sum("shared objects file" in source for source in sources.values()) > 0.85 * len(sources)
+
+
+@pytest.mark.parametrize("has_archive", [True, False])
+def test_a_session_for_tests_reads_the_archive_of_a_job_if_there_is_one(tmp_path: Path, has_archive: bool) -> None:
+    local_jvms(find_java(), JarCache())
+    of_nobody = {} if has_archive else {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    logging = {"JDK_JAVA_OPTIONS": f"-Xlog:class+load:file={tmp_path}/%p.log"}
+
+    ended = subprocess.run(
+        [sys.executable, "-c", SESSION], check=True, capture_output=True, timeout=120, text=True,
+        env={**os.environ, **logging, **of_nobody},
+    )  # fmt: skip
+
+    assert ended.stdout.splitlines()[-1] == "3"
+    # Spark's launcher is a JVM as well.
+    sources = sources_of(max(tmp_path.glob("*.log"), key=lambda log: log.stat().st_size))
+    assert (sources["org.apache.spark.sql.classic.SparkSession"] == ARCHIVE) is has_archive
+    shared = sum("shared objects file" in source for source in sources.values())
+    assert (shared > 0.7 * len(sources)) is has_archive
 
 
 def sources_of(log: Path) -> dict[str, str]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from market_spread.common.errors import UsageError
+from market_spread.common.jvm.archives import LocalJvms
 from market_spread.common.jvm.jars import Jar, JarCache, Java
-from market_spread.controller.deploy.local.jvms import LocalJvms, local_jvms
+from market_spread.controller.deploy.local.jvms import local_jvms
 
 JAVA = Java(Path("/opt/java/bin/java"), 17, "17.0.15+6")
 

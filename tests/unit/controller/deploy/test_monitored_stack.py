@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from market_spread.common.errors import MarketSpreadError, RunFailedError
+from market_spread.common.jvm.archives import LocalJvms
 from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, stack
-from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.services import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.faults import Fault

@@ -9,11 +9,11 @@ import pytest
 
 from market_spread.common.clock import SystemClock
 from market_spread.common.errors import UsageError
+from market_spread.common.jvm.archives import LocalJvms
 from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local import broker, command, stack
 from market_spread.controller.deploy.local.command import BackgroundStack, RegisteredStack
-from market_spread.controller.deploy.local.jvms import LocalJvms
 from market_spread.controller.deploy.local.services import Child
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD

@@ -54,8 +54,7 @@ class MessageLoad:
 
     def __init__(self, asked: MessageParameters, start_unix_ns: int) -> None:
         """UsageError for a file or a function that is not there, before anything is sent."""
-        self._asked = asked
-        self._start_ns = start_unix_ns
+        self._asked, self._start_ns = asked, start_unix_ns
         for each in asked.inputs:
             if next(messages_of(each, asked.seed), None) is None:
                 raise UsageError(f"there is no message in {each.source.name}; name one that has some")

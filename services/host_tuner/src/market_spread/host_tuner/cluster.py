@@ -72,12 +72,9 @@ class NodePublisher:
     """Keeps the node's object up to date, with as few calls as that takes."""
 
     def __init__(self, api: KubernetesNode, clock: Clock) -> None:
-        self._api = api
-        self._clock = clock
+        self._api, self._clock = api, clock
         self._published: tuple[str, str] | None = None
-        self._checked_ns = 0
-        self._heartbeat_ns = 0
-        self.errors = 0
+        self._checked_ns = self._heartbeat_ns = self.errors = 0
 
     def publish(self, report: Report) -> None:
         """Say what the report says. If the API does not answer, the next report is said instead."""

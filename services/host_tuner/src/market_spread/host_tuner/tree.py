@@ -101,8 +101,7 @@ class Originals:
 
     def __init__(self, record: RecordFile, boot_id: str) -> None:
         """UsageError if there is a record that cannot be understood: nothing may be written then."""
-        self._record = record
-        self._boot_id = boot_id
+        self._record, self._boot_id = record, boot_id
         self._texts = _read(record, boot_id)
 
     def __len__(self) -> int:

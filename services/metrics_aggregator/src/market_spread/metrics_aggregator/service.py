@@ -18,8 +18,7 @@ class MetricsService(MetricsServicer):
     """Merges each push at once, in the loop that the store belongs to, and answers then."""
 
     def __init__(self, store: Store, *, takes_pushes: bool = True) -> None:
-        self._store = store
-        self._takes_pushes = takes_pushes
+        self._store, self._takes_pushes = store, takes_pushes
         self._waiting: set[asyncio.Task[object]] = set()
         self._ending = False
 

@@ -49,8 +49,7 @@ class Matcher:
 
     def __init__(self, inputs: Mapping[str, Finder], outputs: Mapping[str, Finder], clock: Clock) -> None:
         """How messages and outputs name the message, by topic."""
-        self.inputs = inputs
-        self.outputs = outputs
+        self.inputs, self.outputs = inputs, outputs
         self._topics = {topic: number for of in (inputs, outputs) for number, topic in enumerate(of)}
         self._clock = clock
         self._messages: dict[str, _Message] = {}

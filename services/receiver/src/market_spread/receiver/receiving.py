@@ -65,10 +65,8 @@ class Receiving:
         self._invalid_topic = request.invalid_topic
         self._matcher = matcher
         read = (*self._ledgers, *(matcher.inputs if matcher else ()), *filter(None, [request.invalid_topic]))
-        self._consumer = consumer
-        self._ledger = ledger
-        self._recorder = recorder
-        self._clock = clock
+        self._consumer, self._ledger = consumer, ledger
+        self._recorder, self._clock = recorder, clock
         self._tally = Tally(warm_up_order_id_min=request.warm_up_order_id_min)
         self._decisions = DecisionTally(warm_up_order_id_min=request.warm_up_order_id_min)
         self._positions = {(topic, partition): 0 for topic in read for partition in range(partitions[topic])}

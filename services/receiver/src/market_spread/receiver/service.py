@@ -34,10 +34,8 @@ class ReceiverService(ReceiverServicer):
     """Receives runs into ledgers below a folder. Thread-safe."""
 
     def __init__(self, *, broker: KafkaBroker, folder: Path, recorder: Recorder, clock: Clock) -> None:
-        self._broker = broker
-        self._folder = folder
-        self._recorder = recorder
-        self._clock = clock
+        self._broker, self._folder = broker, folder
+        self._recorder, self._clock = recorder, clock
         self._changing = threading.Lock()
         self._receiving: Receiving | None = None
         self._run_id = ""

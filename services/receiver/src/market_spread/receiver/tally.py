@@ -53,8 +53,7 @@ class Tally:
         self.unreadable: set[tuple[int, int]] = set()
         self.invalid: set[Place] = set()
         self.alerts = dict.fromkeys(RunPhase, 0)
-        self.duplicated = 0
-        self.disagreeing = 0
+        self.duplicated = self.disagreeing = 0
         self.invalid_by_reason: Counter[str] = Counter()
         self.end_to_end = {phase: HdrCounts() for phase in RunPhase}
         self.append, self.fetch = HdrCounts(), HdrCounts()

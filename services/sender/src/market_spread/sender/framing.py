@@ -111,8 +111,7 @@ class Framer:
     def __init__(self, *, topic: str, width: int, linger_ns: int, frame_messages: int) -> None:
         self._topic = topic
         self._linger_ns = max(linger_ns, 1)  # messages of the same moment share a frame even without linger
-        self._frame_messages = frame_messages
-        self._width = width
+        self._frame_messages, self._width = frame_messages, width
         self._open = MessageStream.empty(width)
 
     def frames(self, stream: MessageStream, end_ns: int) -> list[Frame]:

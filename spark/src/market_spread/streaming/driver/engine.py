@@ -37,8 +37,7 @@ class LiveCounts:
 
         by_records: a message is counted when its record is read, for pipelines without an operator that tells more.
         """
-        self._operators = operators
-        self._by_records = by_records
+        self._operators, self._by_records = operators, by_records
         self._store: Any = spark._jsparkSession.sharedState().statusStore()
         self._execution = -1
         self._counters: dict[str, list[int]] = {}
@@ -104,9 +103,7 @@ class EarlyEnd:
     def __init__(self, spark: SparkSession, broker: KafkaBroker, partitions: Mapping[str, int], clock: Clock) -> None:
         """partitions: their numbers, by topic."""
         self._jvm: Any = spark.sparkContext._jvm
-        self._broker = broker
-        self._partitions = partitions
-        self._clock = clock
+        self._broker, self._partitions, self._clock = broker, partitions, clock
         self._ahead_ms = 0
 
     def end_batch(self, batch_s: float) -> None:

@@ -72,8 +72,7 @@ class MachineCounters:
 
     def __init__(self, proc: Path = _PROC, cgroup: Path | None = None) -> None:
         """cgroup: the folder of ours, if there is one."""
-        self._proc = proc
-        self._cgroup = cgroup
+        self._proc, self._cgroup = proc, cgroup
         self.own_pid = os.getpid()
 
     def read(self) -> tuple[dict[str, float], dict[str, float]]:
@@ -111,9 +110,7 @@ class ProcessCounters:
     """Counts of a process, and of its living descendants if they are wanted, in all."""
 
     def __init__(self, pid: int, proc: Path = _PROC, *, descendants: bool = True) -> None:
-        self.pid = pid
-        self._wants_descendants = descendants
-        self._proc = proc
+        self.pid, self._wants_descendants, self._proc = pid, descendants, proc
         self._looks = 0
         self._family = [pid]
 

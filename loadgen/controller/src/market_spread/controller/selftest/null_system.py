@@ -103,8 +103,7 @@ class _Loop(JobServicer):
     """Reads, has the system answer, and says how far it is."""
 
     def __init__(self, config: NullConfig, clock: Clock, system: Callable[..., NullSystem], stop: threading.Event):
-        self._clock = clock
-        self._stop = stop
+        self._clock, self._stop = clock, stop
         self._sent = self._acknowledged = 0
         self._positions: dict[Partition, int] = {
             (topic, number): 0 for topic in (TOPICS.nbbo, TOPICS.orders) for number in range(config.partitions)

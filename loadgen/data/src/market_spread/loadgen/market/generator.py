@@ -56,8 +56,7 @@ class Market:
 
     def __init__(self, parameters: MarketParameters, start_unix_ns: int) -> None:
         self.symbols = universe(parameters.symbols, parameters.buckets, parameters.state_partitions)
-        self._parameters = parameters
-        self._start_ns = start_unix_ns
+        self._parameters, self._start_ns = parameters, start_unix_ns
         self._profile = parameters.profile
         if parameters.phase is Phase.INITIAL:
             self._profile = Constant.of_messages(len(self.symbols), rate_per_s=parameters.profile.highest_per_s)

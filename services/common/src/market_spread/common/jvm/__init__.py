@@ -1,3 +1,3 @@
 """Java and its jars."""
 
-__all__ = ["jars"]
+__all__ = ["archives", "jars"]

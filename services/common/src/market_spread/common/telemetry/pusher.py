@@ -134,8 +134,7 @@ class PushDelivery:
     """
 
     def __init__(self, open_stream: Callable[[], PushStream], *, clock: Clock, pending_max: int) -> None:
-        self._open_stream = open_stream
-        self._clock = clock
+        self._open_stream, self._clock = open_stream, clock
         self._waiting: deque[PushRequest] = deque()
         self._in_flight: deque[PushRequest] = deque()
         self._pending_max = pending_max
@@ -240,8 +239,7 @@ class Pusher:
         open_stream: Callable[[], PushStream] | None = None, identity: Identity = OPEN,
     ) -> None:  # fmt: skip
         """`open_stream` opens a stream without waiting for the aggregator; by default by gRPC to the address."""
-        self._recorder = recorder
-        self._clock = clock
+        self._recorder, self._clock = recorder, clock
         self._interval_ns = round(interval_s * 1e9)
         self._address, self._identity = address, identity
         self._channel = identity.channel(address, _CHANNEL_OPTIONS)  # connects when it is used

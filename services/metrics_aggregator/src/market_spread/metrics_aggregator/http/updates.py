@@ -113,8 +113,7 @@ class Feeds:
     """The feeds of the runs that are watched."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+        self._store, self._clock = store, clock
         self._feeds: dict[str, Feed] = {}
         self.closed = asyncio.Event()
 
@@ -158,8 +157,7 @@ class EventResponse(StreamingResponse):
 
     def __init__(self, parts: Parts, own: Own) -> None:
         super().__init__(parts, headers={"x-accel-buffering": "no"}, media_type="text/event-stream")
-        self._parts = parts
-        self._own = own
+        self._parts, self._own = parts, own
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "HEAD":

@@ -71,9 +71,7 @@ class RunState:
         self.epochs: dict[tuple[str, int], Epoch] = {}
         self.notes: list[NoteRequest] = []
         self.resolution = Resolution()
-        self.begin_unix_ns = 0
-        self.end_unix_ns = 0
-        self.heard_unix_ns = 0
+        self.begin_unix_ns = self.end_unix_ns = self.heard_unix_ns = 0
         self.held = HistoryUsage()
         self.news: News | None = None
         self.noted: set[NoteKey] = set()

@@ -29,9 +29,7 @@ class Own:
 
     def __init__(self) -> None:
         self.push, self.merge, self.lag = HdrCounts(), HdrCounts(), HdrCounts()
-        self.lag_newest_ns = 0
-        self.push_failures = 0
-        self.clients = 0
+        self.lag_newest_ns = self.push_failures = self.clients = 0
 
 
 class Store:
@@ -51,14 +49,11 @@ class Store:
         log: RunFiles | None = None,
     ) -> None:  # fmt: skip
         self._clock = clock or SystemClock()
-        self._log = log
-        self._series_max = series_max
+        self._log, self._series_max = log, series_max
         self._runs: dict[str, RunState] = {}  # in the order of their last push
         self.history_bytes_max = history_bytes_max
         self.own = Own()
-        self.refused = 0
-        self.evicted = 0
-        self.unreadable = 0
+        self.refused = self.evicted = self.unreadable = 0
 
     def __len__(self) -> int:
         return sum(len(run.series) for run in self._runs.values())

@@ -49,8 +49,7 @@ class KubernetesLease:
     """
 
     def __init__(self, api: ApiServer, *, namespace: str, name: str) -> None:
-        self._api = api
-        self._name = name
+        self._api, self._name = api, name
         self._folder = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
     def read(self) -> HeldLease:
@@ -87,9 +86,7 @@ class Lease:
         self, store: KubernetesLease, *, identity: str, clock: Clock, on_lost: Callable[[str], None] | None = None
     ) -> None:
         """identity: unique, but unchanged by a restart in the same pod; on_lost: ends the process."""
-        self._store = store
-        self._identity = identity
-        self._clock = clock
+        self._store, self._identity, self._clock = store, identity, clock
         self._on_lost = on_lost or end_at_once
         self._seen: HeldLease | None = None
         self._seen_ns = self._renewed_ns = 0

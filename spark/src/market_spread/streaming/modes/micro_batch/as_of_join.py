@@ -114,8 +114,7 @@ class FrameJoin:
     """An as-of join of two sources with layouts, keyed by the same field."""
 
     def __init__(self, step: AsOfJoin, key: str, *, build: Source, probe: Source) -> None:
-        self._step = step
-        self._key = key
+        self._step, self._key = step, key
         self._build_time, self._sequence, self._probe_time = str(build.time), str(build.sequence), str(probe.time)
         self._columns = each_once((self._sequence, *step.added.values()))
 

@@ -125,8 +125,7 @@ class BackgroundStack:
 
     def __init__(self, folder: Path, *, clock: Clock) -> None:
         """The folder need not exist."""
-        self._folder = folder
-        self._clock = clock
+        self._folder, self._clock = folder, clock
         self._path = folder / "up.json"
 
     def bring_up(

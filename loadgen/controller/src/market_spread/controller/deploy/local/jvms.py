@@ -1,23 +1,21 @@
-"""The JVMs of broker and job on this machine: the archives that spare them the loading of classes, and their settings.
+"""The JVMs of broker and job on this machine: how their archives of classes are made and checked, and their settings.
 
 Settings are as they really are, read back from the processes that have them: Spark, Kafka, and their JVMs.
 """
 
-import hashlib
 import logging
 import os
 import re
-import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from market_spread.common.config import home_folder, inherited_environment
 from market_spread.common.errors import UsageError, usage_errors
-from market_spread.common.jvm.jars import JarCache, Java, spark_home
+from market_spread.common.jvm.archives import LocalJvms, jars_of_spark, named_jvms
+from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.controller.run_folder import Section
 
 _MAKE_TIMEOUT_S = 300
@@ -36,35 +34,6 @@ _FLAG = re.compile(r"^\s*\S+\s+(\w+)\s*:?=\s*(.*?)\s+\{.*?\}\s*\{(.*?)\}\s*$")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalJvms:
-    """What the JVMs of broker and job are started with. Each reads its archive, unless a jar has changed since."""
-
-    java: Java
-    jars: JarCache
-    job_archive: Path
-    broker_archive: Path
-
-    @property
-    def class_path(self) -> str:
-        """Of Spark's Kafka connector; in a job's it comes before Spark's own jars."""
-        return os.pathsep.join(map(str, self.jars.paths("connector")))
-
-    @property
-    def job_environment(self) -> dict[str, str]:
-        """What Spark needs to find this Java, and to listen on loopback; of its UI no setting says so."""
-        return {"JAVA_HOME": str(self.java.executable.resolve().parent.parent), "SPARK_LOCAL_IP": "127.0.0.1"}
-
-    def job_options(self, *more: str | None) -> str:
-        """The options of a job's JVM, with its archive, as one text."""
-        archive = shlex.quote(f"-XX:SharedArchiveFile={self.job_archive}")
-        return " ".join(option for option in (archive, *more) if option)
-
-    @property
-    def broker_option(self) -> str:
-        return f"-XX:SharedArchiveFile={self.broker_archive}"
-
-
 def local_jvms(
     java: Java, jars: JarCache, folder: Path | None = None, make: Callable[[LocalJvms], None] | None = None, *,
     checked: bool = False,
@@ -75,9 +44,7 @@ def local_jvms(
     made, by default by a rehearsal; checked: make those again that a JVM refuses. JVMs do without what cannot be made.
     UsageError if a jar is missing.
     """
-    folder = folder or home_folder("class-archives")
-    key = _key(java, [*jars.paths("connector"), *jars.paths("broker"), *_jars_of_spark()])
-    jvms = LocalJvms(java, jars, folder / f"{key}.job.jsa", folder / f"{key}.broker.jsa")
+    jvms = named_jvms(java, jars, folder := folder or home_folder("class-archives"))
     archives = (jvms.job_archive, jvms.broker_archive)
     if checked and all(archive.exists() for archive in archives):
         try:
@@ -102,7 +69,7 @@ def check_archives(jvms: LocalJvms) -> None:
 
     A broker or job with such an archive would only start slower, and say nothing.
     """
-    of_spark = _jars_of_spark()
+    of_spark = jars_of_spark()
     logging_first = [jar for jar in of_spark if jar.name.startswith("slf4j-api-")]  # as Spark's launcher has it
     of_job = [*jvms.jars.paths("connector"), *logging_first, *of_spark]
     for archive, paths in ((jvms.job_archive, of_job), (jvms.broker_archive, jvms.jars.paths("broker"))):
@@ -116,22 +83,6 @@ def check_archives(jvms: LocalJvms) -> None:
         if answer.returncode:
             said = "; ".join(line for line in answer.stdout.splitlines() if not line.startswith("NOTE"))
             raise UsageError(f"a JVM refuses {archive}, an archive of its classes: {said}")
-
-
-def _jars_of_spark() -> list[Path]:
-    """Spark's own, in the order of a job's class path, which is the folder's."""
-    return list((spark_home() / "jars").glob("*.jar"))
-
-
-def _key(java: Java, jars: Sequence[Path]) -> str:
-    """A hash of Java's build and of these very files, in this order.
-
-    A JVM looks for the jars of its archive by their paths, and compares size and time. So an archive serves one
-    environment alone, even where several have links to the same jars: it is refused once that environment is gone.
-    """
-    stats = [(str(path), path.stat()) for path in jars]
-    files = [(path, stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
-    return hashlib.sha256(repr((java.build, files)).encode()).hexdigest()[:16]
 
 
 def _rehearse(jvms: LocalJvms) -> None:

@@ -20,12 +20,13 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import java_home
 from market_spread.common.errors import MarketSpreadError, UsageError
 from market_spread.common.job_contract import REJECTED_DECISIONS, TOPICS
+from market_spread.common.jvm.archives import LocalJvms
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.processes import family
 from market_spread.controller.clients.services import JobClient
 from market_spread.controller.deploy.local.broker import Broker
-from market_spread.controller.deploy.local.jvms import LocalJvms, check_archives
+from market_spread.controller.deploy.local.jvms import check_archives
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.loadgen.market.generator import Market

@@ -15,6 +15,7 @@ import psutil
 
 from market_spread.common.clock import Clock
 from market_spread.common.job_contract import APPLICATIONS, TOPICS
+from market_spread.common.jvm.archives import LocalJvms
 from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
@@ -23,7 +24,7 @@ from market_spread.controller.archive.jvm_pauses import log_option
 from market_spread.controller.clients.services import Addresses, describe_job
 from market_spread.controller.deploy.base import slots_of
 from market_spread.controller.deploy.local.broker import Broker, free_port
-from market_spread.controller.deploy.local.jvms import LocalJvms, jvm_options, jvm_section, local_jvms, stable
+from market_spread.controller.deploy.local.jvms import jvm_options, jvm_section, local_jvms, stable
 from market_spread.controller.deploy.local.services import Child, Services
 from market_spread.controller.deploy.topics import topic_partitions
 from market_spread.controller.host.facts import Host
@@ -94,8 +95,7 @@ class LocalStack:
         ends_job = [it.target == JOB and it.do != STOP for it in self.workload.planned_faults]
         self.job_outage_s = _PLANNED_OUTAGE_S if any(ends_job) and self._drivers == 1 else 0.0
         self._restarts_max = _RESTARTS_MAX + sum(ends_job)
-        self.job_restarts = 0
-        self._ended_ns = 0
+        self.job_restarts = self._ended_ns = 0
         self._ui_ports = [free_port() for _ in range(self._drivers)] if self.monitored else []
         self.broker = Broker(
             folder=self.folder / "broker", java=self.java, jars=self.jars.paths("broker"), clock=self.clock,

@@ -20,7 +20,7 @@ from market_spread.loadgen.oracle.decisions import DecisionJudge
 from market_spread.receiver.receiving import Receiving
 from market_spread.receiver.tally import RunPhase
 from tests.mutants.__main__ import written
-from tests.mutants.inputs import BEGIN_US, generated, hand_made
+from tests.mutants.inputs import BEGIN_US, Input, generated, hand_made
 from tests.mutants.on_the_way import WAYS, WrongWay, encoded, some
 from tests.mutants.parts import WRONG_PARTS, WrongPart, received, recorded
 from tests.mutants.real import SESSIONS
@@ -71,6 +71,33 @@ def test_wrong_clock_voids_the_run_by_its_stage_and_is_no_fault_of_the_alerts(mu
     assert faults == set(mutant.caught)
     assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
     assert observed.judgement.ok, observed.judgement
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("standstill_us", STANDSTILLS_US)
+@pytest.mark.parametrize("from_us", [0, 7_000_000])
+@pytest.mark.parametrize("behind_us", [300_000, 1_500_000, 20_000_000])
+def test_right_job_is_not_blamed_for_a_receiver_whose_clock_is_behind(
+    mode: str, standstill_us: int, from_us: int, behind_us: int
+) -> None:
+    """From the begin on, or from a moment of the load on, at which it is set back."""
+
+    class Moved(System):
+        """What comes is in the order in which it came, whatever the clock says."""
+
+        def run(self, given: Input) -> Alerts:
+            alerts = System.run(self, given)
+            later = alerts.received_us >= BEGIN_US + from_us
+            return replace(alerts, received_us=alerts.received_us - np.where(later, behind_us, 0))
+
+    system = Moved(mode=mode, standstill_us=standstill_us)
+    observed, found = result(system, generated(1), lambda decisions: decisions)
+
+    assert observed.judgement is not None
+    assert not observed.judgement.faulty, observed.judgement
+    assert observed.decisions is not None
+    assert observed.decisions.ok, observed.decisions
+    assert (found.verdict, found.decisive[0]) in ((Verdict.VOID, "stamps"), (Verdict.VOID, "undecided"))
 
 
 @pytest.mark.parametrize("mutant", SLOW, ids=lambda mutant: mutant.name)

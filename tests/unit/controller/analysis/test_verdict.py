@@ -485,6 +485,43 @@ def test_a_job_whose_clock_is_not_the_senders_is_told(plan: RunPlan, observed: O
     assert result.reasons[0].startswith("the job's clock is +60.00 ms ahead of the sender's, to within 1.00 ms;")
 
 
+@pytest.mark.parametrize(("process", "criterion"), [("receiver", "clock_offset"), ("job", "stamps")])
+@pytest.mark.parametrize("later", ["during", "after"])
+def test_a_clock_that_is_moved_in_the_run_is_told_though_its_bound_allows_none(
+    plan: RunPlan, observed: Observed, process: str, criterion: str, later: str
+) -> None:
+    """Over the whole run it is 150 ms ahead, to within 150: not to be told, if it were never asked in between."""
+    observed.round_trips = {"before": same_clocks()["during"], later: same_clocks(**{process: 300_000})["during"]}
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive) == (Verdict.VOID, (criterion,))
+    assert result.reasons[0].startswith(f"the {process}'s clock is +300.00 ms ahead of the sender's, to within 1.00 ms")
+
+
+def test_one_of_several_senders_whose_clock_is_another_is_told(plan: RunPlan, observed: Observed) -> None:
+    trips = same_clocks()["during"]
+    observed.round_trips = {"during": {**trips, "sender-1": same_clocks(sender=5_000_000)["during"]["sender"]}}
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive[0]) == (Verdict.VOID, "clock_offset")
+
+
+def test_right_job_is_not_blamed_where_the_clock_of_the_receiver_is_moved_ahead(
+    plan: RunPlan, observed: Observed, alerts: Alerts
+) -> None:
+    """By more than a job may have the output stand still: by the receiver's clock it did."""
+    moved_us = np.where(alerts.received_us > np.median(alerts.received_us), 5_000_000, 0)
+    observed.alerts = dataclasses.replace(alerts, received_us=alerts.received_us + moved_us)
+    observed.round_trips = {"before": same_clocks()["during"], "after": same_clocks(receiver=5_000_000)["during"]}
+
+    result = result_of(plan, observed, "a-run")
+
+    assert (result.verdict, result.decisive[0]) == (Verdict.VOID, "clock_offset")
+    assert "stalled" in result.decisive
+
+
 OF_HOSTS = {
     0: "synchronise the hosts' clocks, or mend stamps",
     1: "a clock was moved, or stamps are false",

@@ -380,6 +380,11 @@ def test_receipts_are_held_against_the_clock_of_the_sender() -> None:
     assert judge(quotes, orders, alerts).ok
     assert judge(quotes, orders, behind[:1]).wrong == 1  # nothing tells that it is behind
     assert judge(quotes, orders, behind).ok  # order 2 was received 27 us before it was sent
+    far_behind = dataclasses.replace(alerts, received_us=alerts.received_us - 3_600_000_000)
+    assert judge(quotes, orders, far_behind).ok
+    other = dataclasses.replace(behind[1:], intended_us=behind[1:].intended_us - 1)
+    mixed_up = judge(quotes, orders, Alerts.concatenate([behind[:1], other]))
+    assert mixed_up.wrong == 2  # what is perhaps another order's alert tells of no clock
 
 
 def test_ten_of_many_faults_are_spelled_out() -> None:

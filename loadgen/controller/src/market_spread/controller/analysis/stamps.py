@@ -6,7 +6,7 @@ status calls tell.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain, combinations, product
 
 import numpy as np
 
@@ -57,6 +57,16 @@ def clocks_apart(bounds: Mapping[str, ClockOffset], one: str = "receiver", other
     return _hull(pairs) if pairs else None
 
 
+def _ahead_of_sender(trips: Mapping[str, Mapping[str, RoundTrip]], one: str, limit_us: float) -> ClockOffset | None:
+    """The same; by the one phase and sender that tell of most, if by these it is above the limit for certain."""
+    # The hull may allow less: of a clock that was moved, or of one of several that is not as the others.
+    throughout = clock_bounds(trips)  # also of what was not asked in a phase
+    phases = (throughout | clock_bounds({phase: of_phase}) for phase, of_phase in trips.items())
+    pairs = (clocks_apart(dict(pair), one) for bounds in phases for pair in combinations(bounds.items(), 2))
+    known = filter(None, [clocks_apart(throughout, one), *pairs])
+    return max(known, key=lambda each: max(limit_us, abs(each.offset_us) - each.bound_us), default=None)
+
+
 def _hull(offsets: Sequence[ClockOffset]) -> ClockOffset:
     """What allows all that any of them allows."""
     low = min(each.offset_us - each.bound_us for each in offsets)
@@ -66,7 +76,7 @@ def _hull(offsets: Sequence[ClockOffset]) -> ClockOffset:
 
 def clock_offset(observed: Observed, limit_ms: float, hosts: int) -> Evidence:
     """Whether the receiver's clock is the sender's, as far as round trips before, during and after the load tell."""
-    apart = clocks_apart(clock_bounds(observed.round_trips))
+    apart = _ahead_of_sender(observed.round_trips, "receiver", limit_ms * 1000)
     if apart is None:
         text = "not evaluated: no round trip tells the clocks of sender and receiver apart"
         return Evidence(Criterion.CLOCK_OFFSET, None, text, None, limit_ms, "ms")
@@ -104,6 +114,7 @@ def stamps(observed: Observed, alerts: Alerts, limit_ms: float, hosts: int) -> t
         if early <= FALSE_STAMPS_SHARE_MAX * len(alerts) and fetch.counts[0] <= FALSE_STAMPS_SHARE_MAX * fetch.count:
             false["delivery"] = stages["delivery"] < -slack_us
     others = {name: (us < 0) & ~false.get(name, np.zeros(len(us), np.bool_)) for name, us in stages.items()}
+    of_job = _ahead_of_sender(observed.round_trips, "job", limit_ms * 1000)
     of_others = _of_others(others, len(alerts), of_job, has_executors, limit_ms, _why(hosts))
     return _of_job(false, len(alerts), slack_us), of_others
 

@@ -12,7 +12,7 @@ from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.layout import ACCEPTED, REJECTED
 from market_spread.loadgen.columns import Bools, Check, Decisions, Orders, failed_any, sentence_of, symbol_codes
 from market_spread.loadgen.oracle.alert_checks import named_quote_checks, repetition_checks
-from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, constant_delay, observed_delays
+from market_spread.loadgen.oracle.delays import are_few, behind_us, constant_delay, observed_delays
 from market_spread.loadgen.oracle.oracle import SENTENCES_MAX, sentences_of
 from market_spread.loadgen.oracle.quote_book import InputJudge, QuoteBook, falls_back, rejects
 
@@ -84,7 +84,8 @@ class DecisionJudge(InputJudge):
         self._alerted = None if alerted is None or replayed else np.unique(alerted)
         self._delays = self._at_worst = constant_delay(delay_us or 0)
         if delay_us is None:
-            self._delays = observed_delays(decisions.intended_us, decisions.received_us, replayed)
+            received_us = decisions.received_us + behind_us(decisions.intended_us, decisions.received_us)
+            self._delays = observed_delays(decisions.intended_us, received_us, replayed)
             self._at_worst = self._delays.at_worst()
         self._by_id = np.argsort(decisions.order_id, kind="stable")
         self._ids = decisions.order_id[self._by_id]
@@ -105,7 +106,7 @@ class DecisionJudge(InputJudge):
             back = "it was judged on quote {}, after a newer one was used".format
             goes_back = falls_back(symbol_codes(decisions.symbol), number)
             self._note("stale", goes_back, decisions, lambda i: back(number[i]))
-        if counts[_LATE] > max(STALE_FEW, STALE_SHARE_MAX * len(decisions)):
+        if not are_few(counts[_LATE], len(decisions)):
             counts["stale"] += counts[_LATE]
             sentences["stale"] = (sentences["stale"] + sentences[_LATE])[:SENTENCES_MAX]
         del counts[_LATE], sentences[_LATE]
@@ -138,18 +139,12 @@ class DecisionJudge(InputJudge):
         says_none = (place < 0) & (number == 0) & (decisions.bid == 0) & (decisions.offer == 0)
         wrong = repetition_checks(decisions, theirs, "it") + named_quote_checks(decisions, book, place, window, "it")
         wrong += self._content_checks(decisions, (place < 0) & ~says_none)
-        unquoted = says_none & ~window.unquoted
-        is_stale = unquoted | ((place >= 0) & (place < widest.first))
-        is_late = ~is_stale & (place >= 0) & (place < window.first)
-
-        def replaced(i: int) -> str:
-            if unquoted[i]:
-                return "it names no quote, but there was one before the order"
-            return f"quote {number[i]} was replaced too early for the order to meet it"
-
+        none = "it names no quote, but there was one before the order"
+        old = "quote {} was replaced too early for the order to meet it"
         self._note("wrong", failed_any(wrong), decisions, lambda i: sentence_of(wrong, i))
-        self._note("stale", is_stale, decisions, replaced)
-        self._note(_LATE, is_late, decisions, replaced)
+        self._note("stale", says_none & ~window.unquoted, decisions, lambda _: none)
+        self._note("stale", (place >= 0) & (place < widest.first), decisions, lambda i: old.format(number[i]))
+        self._note(_LATE, (place >= widest.first) & (place < window.first), decisions, lambda i: old.format(number[i]))
 
     def _content_checks(self, decisions: Decisions, unknown: Bools) -> list[Check]:
         number, verdict = decisions.quote_sequence, decisions.verdict

@@ -10,10 +10,7 @@ import numpy as np
 
 from market_spread.common.wire.codec import Int64s
 
-# Of what is judged, so much may be stale by the bound of its time, or so few: one partition of the quotes may stand
-# still for once while no order does.
-STALE_SHARE_MAX = 0.01
-STALE_FEW = 5
+_SHARE_MAX, _FEW = 0.01, 5
 # Orders are few beside quotes: of as many messages, the slowest is somewhat slower than the slowest alert near by.
 _MARGIN_US = 50_000
 _MORE_BY = 4
@@ -23,6 +20,7 @@ _SPACING_US_MAX = 1_000_000
 _AT_WORST_US = 1_000_000
 _BIN_US = 100_000
 _NEVER_US = np.int64(2**62)
+_MANY, _FAR_US = 1_000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +46,20 @@ class Delays:
 def constant_delay(bound_us: int, *, longest_us: int | None = None) -> Delays:
     """The same bound at any time."""
     return Delays(np.array([-_NEVER_US]), np.array([bound_us]), bound_us if longest_us is None else longest_us)
+
+
+def are_few(count: int, judged: int) -> bool:
+    """Whether so many of what is judged may be stale by the bound of their time: a partition may stand still once."""
+    return count <= max(_FEW, _SHARE_MAX * judged)
+
+
+def behind_us(intended_us: Int64s, received_us: Int64s) -> int:
+    """How far the receiver's clock is at least behind the sender's: no answer is received before its order is sent."""
+    early_us = intended_us - received_us
+    # It is so for all answers alike, so a few of many that are earlier than all others by far say nothing of it.
+    if len(early_us) >= _MANY:
+        early_us = early_us[early_us <= np.partition(early_us, -_FEW - 1)[-_FEW - 1] + _FAR_US]
+    return int(early_us.max(initial=0))
 
 
 def observed_delays(intended_us: Int64s, received_us: Int64s, replayed: Sequence[tuple[int, int]] = ()) -> Delays:

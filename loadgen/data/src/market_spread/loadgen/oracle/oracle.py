@@ -14,7 +14,7 @@ from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.layout import ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.loadgen.columns import Alerts, Bools, Check, Orders, Quotes, Texts, failed_any, find_in, sentence_of
 from market_spread.loadgen.oracle.alert_checks import no_older_check, quote_checks, repetition_checks, symbol_text
-from market_spread.loadgen.oracle.delays import STALE_FEW, STALE_SHARE_MAX, Delays, constant_delay, observed_delays
+from market_spread.loadgen.oracle.delays import Delays, are_few, behind_us, constant_delay, observed_delays
 from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, QuoteBook, falls_back, naming
 
 UNCHECKED_SHARE_MAX = 2 / 3
@@ -25,8 +25,6 @@ _UNDECIDED_FEW = 100
 SENTENCES_MAX = 10
 WHOLE_RUN = ((-(2**62), 2**62),)
 _NEAR_US = 1_000_000
-_SKEW_US_MAX = 1_000_000
-_MANY, _FAR_US = 1_000, 100_000
 _ACCEPTED = "it is accepted, but has an alert"
 _UNKNOWN_ORDER = "it has an alert, but the input has no such order"
 
@@ -187,7 +185,8 @@ class Oracle(InputJudge):
             belated = np.sort(theirs.orders.order_id[overtaken & window.accepting])
             answers, _ = self._excused(orders, theirs, bound, bound.at_worst())
             more = answers.accepted & ~accepted & others
-            if not self._are_few(int(more.sum())):  # a few can be of the one that came back, with nothing after them
+            # A few can be of the one that came back, with nothing after them.
+            if not are_few(int(more.sum()), len(alerts)):
                 accepted = accepted | more
             # On a belated one of these an alert is right.
             certainly_accepted = answers.certainly_accepted
@@ -230,16 +229,12 @@ class Oracle(InputJudge):
         after, before = (np.searchsorted(late_us, orders.intended_us + near_us) for near_us in (_NEAR_US, -_NEAR_US))
         unnoticed = found.missing & ~at_worst.missing & (after > before)
         stale = int(late.sum() + unnoticed.sum())
-        if self._are_few(stale):
+        if are_few(stale, len(self._alerts)):
             found = replace(
                 found, missing=found.missing & ~unnoticed, accepted=at_worst.accepted, wrong=at_worst.wrong,
                 checks=at_worst.checks,
             )  # fmt: skip
         return found, stale
-
-    def _are_few(self, count: int) -> bool:
-        """Whether so many alerts can be passed over in a run, as where a partition has stood still for once."""
-        return count <= max(STALE_FEW, STALE_SHARE_MAX * len(self._alerts))
 
     def _found(self, orders: Orders, theirs: "_KnownAlerts", delays: Delays) -> "_BoundOutcome":
         book = self._book
@@ -288,12 +283,8 @@ class _KnownAlerts:
     @staticmethod
     def of(alerts: Alerts, orders: Orders, book: ClosedBook) -> "_KnownAlerts":
         theirs = orders[np.searchsorted(orders.order_id, alerts.order_id)]
-        # None is received before its order was sent: so much at least the receiver's clock is behind. It is so for all
-        # alerts alike, so a few of many that are earlier than all others by far say nothing of it.
-        early_us = theirs.intended_us - alerts.received_us
-        if len(early_us) >= _MANY:
-            early_us = early_us[early_us <= np.partition(early_us, -STALE_FEW - 1)[-STALE_FEW - 1] + _FAR_US]
-        received_us = alerts.received_us + min(int(early_us.max(initial=0)), _SKEW_US_MAX)
+        repeated = alerts.intended_us == theirs.intended_us  # else it is perhaps of another order
+        received_us = alerts.received_us + behind_us(theirs.intended_us[repeated], alerts.received_us[repeated])
         return _KnownAlerts(alerts, theirs, book.symbol_ids(theirs.symbol), received_us)
 
 

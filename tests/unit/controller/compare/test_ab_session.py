@@ -191,7 +191,7 @@ def test_a_folder_whose_plan_has_no_session_is_refused(tmp_path: Path, workloads
     open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     (tmp_path / "ab" / "ab.json").write_text('{"pairs": 1, "seed": 5, "options": []}')
 
-    with pytest.raises(UsageError, match="is damaged; name another --runs-folder"):
+    with pytest.raises(UsageError, match="is damaged: its session is damaged; name another --runs-folder"):
         open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 
@@ -240,7 +240,15 @@ def test_a_damaged_plan_is_said(tmp_path: Path, workloads: tuple[Path, Path]) ->
     open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     (tmp_path / "ab" / "ab.json").write_text(json.dumps({"pairs": 1}))
 
-    with pytest.raises(UsageError, match=r"ab.json is damaged; name another --runs-folder"):
+    with pytest.raises(UsageError, match=r"ab.json is damaged: its options is damaged; name another --runs-folder"):
+        open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
+
+
+def test_a_kept_workload_that_is_no_text_is_another_one(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
+    open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
+    (tmp_path / "ab" / "a.yaml").write_bytes(b"\xff\xfe")
+
+    with pytest.raises(UsageError, match=r"was begun with another workload, .*a\.yaml; name another --runs-folder"):
         open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 

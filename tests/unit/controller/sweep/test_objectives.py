@@ -15,6 +15,17 @@ GOOD = Achieved({"p50": 7_000_000, "p99": 40_000_000, "p99.9": None}, 20_000.0, 
 P99 = Objectives(p99_ms=50.0, loss=0)
 
 
+@pytest.mark.parametrize("of_alerts_ns", [None, 7_000_000])
+def test_slow_decisions_miss_an_objective_also_where_alerts_are_too_few_for_it(of_alerts_ns: int | None) -> None:
+    slow = Achieved({"p99": of_alerts_ns}, 20_000.0, 19_990.0, 0, {"p99": 2}, {"p99": 90_000_000})
+
+    (found,) = slow.assess(Objectives(p99_ms=50))
+    (met,) = slow.assess(Objectives(p99_ms=100))
+
+    assert (found.holds, found.text) == (False, "p99 of all decisions is 90.0 ms; the objective is 50 ms")
+    assert met.holds is (None if of_alerts_ns is None else True)
+
+
 def test_objectives_are_read() -> None:
     objectives = Objectives.of_options(("p50=900us", "p99=50ms", "p99.9=0.2s", "rate=99%", "loss=3"))
 

@@ -226,14 +226,12 @@ def begin_or_go_on(
         return None
     for name, workload in workloads.items():
         kept = folder / f"{name}.yaml"
-        if not kept.exists() or kept.read_text("utf-8") != workload:
+        if not kept.exists() or kept.read_bytes() != workload.encode():
             raise UsageError(f"{folder} was begun with another workload, {kept}; name another --runs-folder")
-    try:
+    with usage_errors(f"{plan_file} is damaged", "name another --runs-folder", (OSError, ValueError)):
         plan = json_object(plan_file.read_bytes())
-        if any(type(plan[key]) is not kind for key, kind in {"options": list, **kinds}.items()):
-            raise TypeError
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{plan_file} is damaged; name another --runs-folder") from error
+        if wrong := [key for key, kind in {"options": list, **kinds}.items() if type(plan.get(key)) is not kind]:
+            raise ValueError(f"its {wrong[0]} is damaged")
     before = list(map(str, plan["options"]))
     if before != list(options):
         given = " ".join(before) or "(none)"

@@ -254,15 +254,15 @@ class Achieved:
         return tuple(evidence)
 
     def _percentile(self, name: str, limit_ms: float) -> Evidence:
-        criterion = Criterion(f"latency_{name}")
-        if (found_ns := self.latency_ns.get(name)) is None:
-            text = f"not evaluated: there are too few samples for {name}; the objective is {limit_ms:g} ms"
-            return at_most(criterion, None, limit_ms, unit="ms", text=text)
-        if (of_all_ns := self.decisions_ns.get(name) or 0) > found_ns and of_all_ns > limit_ms * 1e6:
-            text = f"{name} of all decisions is {of_all_ns / 1e6:.1f} ms; the objective is {limit_ms:g} ms"
-            return at_most(criterion, of_all_ns / 1e6, limit_ms, unit="ms", text=text)
-        text = f"{name} is {found_ns / 1e6:.1f} ms; the objective is {limit_ms:g} ms"
-        if (clusters := self.clusters.get(name, CLUSTERS_MIN)) < CLUSTERS_MIN and is_of_tail(name):
+        found_ns, of_all_ns, whose = self.latency_ns.get(name), self.decisions_ns.get(name) or 0, ""
+        clusters = self.clusters.get(name, CLUSTERS_MIN)
+        if of_all_ns > max(found_ns or 0, limit_ms * 1e6):
+            found_ns, clusters, whose = of_all_ns, CLUSTERS_MIN, " of all decisions"
+        found_ms = None if found_ns is None else found_ns / 1e6
+        text = f"not evaluated: there are too few samples for {name}; the objective is {limit_ms:g} ms"
+        if found_ms is not None:
+            text = f"{name}{whose} is {found_ms:.1f} ms; the objective is {limit_ms:g} ms"
+        if found_ms is not None and clusters < CLUSTERS_MIN and is_of_tail(name):
             # What was observed meets a limit or does not; only an estimate of other runs needs the clusters.
             text += f" (of this run alone: {counted(clusters, 'cluster')}, {CLUSTERS_MIN} needed for more)"
-        return at_most(criterion, found_ns / 1e6, limit_ms, unit="ms", text=text)
+        return at_most(Criterion(f"latency_{name}"), found_ms, limit_ms, unit="ms", text=text)

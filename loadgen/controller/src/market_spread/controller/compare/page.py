@@ -155,13 +155,11 @@ def signed_percent(share: float) -> str:
 
 def _notes(contrast: Contrast) -> tuple[str, ...]:
     """Why figures are undecided, each reason once; and how many runs were void."""
-    by_note: dict[str, list[str]] = {}
-    for judged in contrast.judged:
-        if judged.note:
-            by_note.setdefault(judged.note, []).append(judged.figure.title)
+    notes = Counter(judged.note for judged in contrast.judged if judged.note)
+    titles = {note: ", ".join(of.figure.title for of in contrast.judged if of.note == note) for note in notes}
     said = [
-        f"undecided: {note}" if len(titles) == len(contrast.judged) else f"undecided ({', '.join(titles)}): {note}"
-        for note, titles in by_note.items()
+        f"undecided: {note}" if count == len(contrast.judged) else f"undecided ({titles[note]}): {note}"
+        for note, count in notes.items()
     ]
     both = (contrast.first, contrast.other)
     void = (f"{void_counts(group)[0]} of {sum(void_counts(group))} runs of {group.name}" for group in both)

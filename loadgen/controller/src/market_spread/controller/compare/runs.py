@@ -157,7 +157,5 @@ def _facts(folder: Path, result: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    with usage_errors(f"{path} cannot be read", "name a folder of runs"):
-        text = path.read_bytes()
-    with usage_errors(f"{path} is no document of a run", "leave its run out", (ValueError,)):
-        return json_object(text)
+    with usage_errors(f"{path} is no document of a run", "leave its run out", (OSError, ValueError)):
+        return json_object(path.read_bytes())

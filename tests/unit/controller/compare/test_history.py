@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -101,7 +102,6 @@ def test_trend_names_the_first_run_after_the_change() -> None:
     (change,) = trend.changes
     assert (change.before_run.run_id, change.run.run_id) == ("run-9", "run-10")
     assert change.shift == pytest.approx(0.25, abs=0.05)
-    assert not change.is_better
 
 
 def test_figures_are_tested_together_and_each_has_its_own_changes() -> None:
@@ -173,13 +173,37 @@ def test_page_has_a_table_for_each_workload() -> None:
     assert "* 1 run; a change is looked for from 10 on" in text
 
 
-def test_a_change_by_the_anchor_is_called_worse() -> None:
-    runs, anchors = runs_of(noisy((20, 10), (25, 10))), [run(0, {P99.path: 1e6}, workload="null")]
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ((0, 19), "worse by +"), ((3, 12), "worse by +"), ((3,), "undecided, as no anchor was run after it, between "),
+        ((9,), "undecided, as no anchor was run after it, between "),
+        ((12, 15), "undecided, as no anchor was run before it, between "),
+    ],
+)  # fmt: skip
+def test_a_change_by_the_anchor_is_called_worse_if_the_anchor_was_run_on_both_sides(
+    at: tuple[int, ...], said: str
+) -> None:
+    """Else a machine that became slower looks like that as well: the anchor was not asked then."""
+    runs = runs_of(noisy((20, 10), (25, 10)))
+    anchors = [run(number, {P99.path: 1e6}, workload="null") for number in at]
 
     text = markdown_view(FigureHistories(runs, (P99,), anchors=anchors).page())
 
-    assert "latency p99, by the anchor's worse by +" in text
-    assert "undecided" not in text
+    assert f"latency p99, by the anchor's {said}" in text
+    assert ("undecided" in text) is said.startswith("undecided")
+
+
+@pytest.mark.parametrize(
+    ("after", "higher", "word"), [(25, False, "worse"), (16, False, "better"), (25, True, "better")]
+)
+def test_which_change_is_better_is_the_figures(after: int, higher: bool, word: str) -> None:
+    figure = replace(P99, higher_is_better=higher)
+    anchors = [run(number, {P99.path: 1e6}, workload="null") for number in (0, 19)]
+
+    text = markdown_view(FigureHistories(runs_of(noisy((20, 10), (after, 10))), (figure,), anchors=anchors).page())
+
+    assert f"by the anchor's {word} by " in text
 
 
 def test_a_count_that_no_machine_changes_is_called_worse_without_an_anchor() -> None:

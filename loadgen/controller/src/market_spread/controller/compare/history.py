@@ -11,7 +11,7 @@ import numpy as np
 
 from market_spread.common.words import counted
 from market_spread.controller.compare.figures import Figure
-from market_spread.controller.compare.groups import NOT_THERE, Group, marks_of
+from market_spread.controller.compare.groups import Group, differences_of, marks_of
 from market_spread.controller.compare.page import signed_percent
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics.inference import MEMORY_MIN, SEGMENT_MIN, SIGNIFICANCE, change_points
@@ -30,6 +30,7 @@ class ChangePoint:
     figure: Figure
     before_run: RecordedRun
     run: RecordedRun
+    parts: tuple[tuple[float, float], ...]  # from when to when these values are, Unix seconds
     before: float
     after: float
 
@@ -37,10 +38,6 @@ class ChangePoint:
     def shift(self) -> float:
         """How much the figure rose, as a share."""
         return self.after / self.before - 1
-
-    @property
-    def is_better(self) -> bool:
-        return (self.shift > 0) == self.figure.higher_is_better
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +71,13 @@ def trends_of(
             significance=SIGNIFICANCE * len(together) / tested,
         )
         for figure, values, points in zip(together, series, found, strict=True):
-            medians = [float(np.median(values[begin:end])) for begin, end in pairwise([0, *points, len(values)])]
+            bounds = list(pairwise([0, *points, len(values)]))
+            medians = [float(np.median(values[begin:end])) for begin, end in bounds]
+            at_s = [-np.inf, *(runs[number].started_s for number in numbers[1:-1]), np.inf]
+            spans = [(at_s[begin], at_s[end - 1]) for begin, end in bounds]
             changes = (
-                ChangePoint(figure, runs[numbers[at - 1]], runs[numbers[at]], before, after)
-                for at, (before, after) in zip(points, pairwise(medians), strict=True)
+                ChangePoint(figure, runs[numbers[at - 1]], runs[numbers[at]], parts, before, after)
+                for at, parts, (before, after) in zip(points, pairwise(spans), pairwise(medians), strict=True)
             )
             trends[figure] = Trend(figure, tuple(values), tuple(changes))
     return tuple(trends[figure] for figure in figures if figure in trends)
@@ -136,7 +136,7 @@ class FigureHistories:
             nothing = "no change that matters"
             if len(of_it) < 2 * SEGMENT_MIN:
                 nothing = f"{counted(len(of_it), 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
-            said = tuple(map(_sentence, found)) or (nothing,)
+            said = tuple(_sentence(each, self.anchors) for each in found) or (nothing,)
             parts.append(Sentences((*said, *lacking, *marks_of(Group(workload, tuple(of_it))))))
         for why, is_void in (("as void", True), ("for wrong alerts", False)):
             if of_it := [run for run in self.left_out if run.is_void is is_void]:
@@ -206,17 +206,17 @@ def _bars(values: Sequence[float]) -> str:
     return "".join(_BARS[min(len(_BARS) - 1, int((value - low) / span * len(_BARS)))] for value in values)
 
 
-def _sentence(change: ChangePoint) -> str:
+def _sentence(change: ChangePoint, anchors: Sequence[RecordedRun]) -> str:
     """The change, and the facts that differ between the last run before and the first after it."""
-    figure, before, after = change.figure, change.before_run.facts, change.run.facts
-    what = f"{'better' if change.is_better else 'worse'} by"
+    is_told = [any(begin_s <= at.started_s <= end_s for at in anchors) for begin_s, end_s in change.parts]
+    figure = change.figure
+    what = f"{'better' if (change.shift > 0) == figure.higher_is_better else 'worse'} by"
     if figure.unit:  # another machine has other times and rates, but the same ratios and counts
         what = "undecided, the machine's or the code's:"
-    facts = [
-        f"{name} {before.get(name, NOT_THERE)} → {after.get(name, NOT_THERE)}"
-        for name in sorted({*before, *after})
-        if before.get(name, NOT_THERE) != after.get(name, NOT_THERE)
-    ]
+    elif anchors and not all(is_told):
+        what = f"undecided, as no anchor was run {'after' if is_told[0] else 'before'} it, between these runs:"
+    differences = differences_of([Group("", (run,)) for run in (change.before_run, change.run)])
+    facts = [f"{name} {' → '.join(value for of_run in each for value in of_run)}" for name, each in differences.items()]
     more = f" and {len(facts) - _FACTS_MAX} more" if len(facts) > _FACTS_MAX else ""
     there = f"there changed {', '.join(facts[:_FACTS_MAX])}{more}" if facts else "the manifest says nothing new there"
     return (

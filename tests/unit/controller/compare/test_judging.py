@@ -241,6 +241,8 @@ def test_runs_of_two_sessions_make_no_pairs() -> None:
 
     assert compare((first, other), (P99,)).contrasts[0].pairs == 0
     assert judged(compare((first, other), (P99,))).change is Direction.UNDECIDED
+    assert "or are of other pairs, " in judged(compare((first, other), (P99,))).note
+    assert judged(compare((first, other), (P99,))).note.endswith("make them in turn: market-spread ab A.yaml B.yaml")
 
 
 def test_a_figure_that_many_pairs_lack_is_undecided() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.plan.objectives import Objectives
-from market_spread.controller.sweep.search import Search
+from market_spread.controller.sweep.search import RateLimit, Search
 from market_spread.controller.sweep.session import Probing, search_json, search_page
 from market_spread.controller.views.output import markdown_view
 from tests.unit.controller.compare.run_fixtures import write_run
@@ -138,3 +138,16 @@ def test_page_says_when_nothing_is_held(tmp_path: Path, workload: Path) -> None:
     text = markdown_view(search_page("quick", found, probing.points(), OBJECTIVES))
 
     assert text.startswith("**broken**: quick holds no rate that was tried under")
+
+
+def test_page_says_when_only_void_runs_came_at_the_lowest_rate(tmp_path: Path, workload: Path) -> None:
+    probing = Probing.open(tmp_path / "sweep", workload, Search(start=90_000, low=80_000, high=100_000), OBJECTIVES)
+
+    page = search_page("quick", RateLimit(None, 80_000, is_rig_bound=True), {80_000: []}, probing.objectives)
+
+    assert (page.verdict, page.headline.partition(" under ")[0]) == (
+        "undecided", "quick has no valid run at the lowest rate",
+    )  # fmt: skip
+    assert "* the runs at 80,000 are void, so the system may hold more than the rig can show here" in markdown_view(
+        page
+    )

@@ -176,7 +176,7 @@ def test_runs_that_contradict_each_other_are_not_bracketed() -> None:
     while isinstance(step, Try):
         made.append(Trial(step.rate, HELD if len(made) % 2 else BROKEN))
         step = next_step(search(repeats=1), made)
-    assert step.is_contradictory
+    assert step.verdict == "undecided"
 
 
 def test_search_goes_on_at_any_point_as_if_it_had_never_stopped() -> None:
@@ -200,6 +200,21 @@ def test_a_system_that_holds_nothing_ends_at_the_lowest_rate() -> None:
     found, _ = carry_out(search(low=5_000), lambda rate: BROKEN)
 
     assert found == RateLimit(None, 5_000)
+
+
+@pytest.mark.parametrize("from_rate", [0, 300])
+def test_a_rig_that_is_void_down_to_the_lowest_rate_tells_nothing_of_the_system(from_rate: int) -> None:
+    """Not that it holds nothing, also if it was broken above: a run that is void says nothing."""
+    found, _ = carry_out(search(low=100), lambda rate: BROKEN if rate > from_rate > 0 else VOID)
+
+    assert found == RateLimit(None, 100, is_rig_bound=True)
+    assert found.verdict == "undecided"
+
+
+def test_no_rate_below_the_lowest_is_tried_for_the_curve() -> None:
+    found, tried = carry_out(search(start=500, low=400, high=500, curve=True), lambda rate: HELD)
+
+    assert (found.verdict, min(trial.rate for trial in tried)) == ("held", 400)
 
 
 def test_curve_has_shares_of_what_was_found() -> None:

@@ -268,7 +268,7 @@ def sweep(
     found = probing.go_on(RunProcess(run_options, quiet=is_quiet()), say, runs_max=runs_max)
     points = probing.points()
     put(search_page(workload.stem, found, points, objectives), partial(search_json, found, points, objectives))
-    sys.exit(3 if found.is_contradictory else 0 if found.held else 1)
+    sys.exit({"held": 0, "broken": 1}.get(found.verdict, 3))
 
 
 @click.command(epilog="Example: market-spread torture loadgen/workloads/torture.yaml --hours 8")

@@ -120,10 +120,10 @@ def compare(groups: Sequence[Group], figures: Sequence[Figure]) -> Comparison:
     contrasts = []
     for other in others:
         pairs, obstacle = pairs_of(first, other), _void_obstacle(first, other)
-        if not obstacle and pairs is None and not are_in_turn(first, other):
+        if not obstacle and not pairs and (pairs is not None or not are_in_turn(first, other)):
             obstacle = (
-                "the runs of the groups were not made in turn, so a difference can be the machine's; "
-                "make them in turn: market-spread ab A.yaml B.yaml"
+                "the runs of the groups were not made in turn, or are of other pairs, so a difference can be the "
+                "machine's; make them in turn: market-spread ab A.yaml B.yaml"
             )
         measured = _unpaired(first, other, there) if pairs is None else _paired(pairs, there)
         judged = tuple(_decided(each, pairs is not None, len(others), obstacle) for each in measured)

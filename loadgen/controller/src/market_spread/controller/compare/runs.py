@@ -106,7 +106,7 @@ def read_run(folder: Path) -> RecordedRun:
     path = RunFolder(folder).result
     result = _document(path)
     if (version := result.get("schema_version")) != SCHEMA_VERSION:
-        raise UsageError(f"{path} has schema_version {version!r}; this version reads {SCHEMA_VERSION}")
+        raise UsageError(f"{path} has schema_version {version!r}; this version reads {SCHEMA_VERSION}, so use its own")
     wrong = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
     with usage_errors(f"{path} is no result of a run", "leave the folder out", wrong):
         return _run_of(folder, result)
@@ -117,12 +117,11 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
     rates = result["offered_rate_per_s"], result["achieved_rate_per_s"], result["messages_lost"]
     clusters = result["latency_clusters"].get("latency_ns", {})
     achieved = Achieved(result["latency_ns"], *rates, clusters)
-    for each in (result["run_id"], result["workload"], *reasons):
-        if not isinstance(each, str):
-            raise TypeError(f"{each!r} is no text")
-    for value in (*achieved.latency_ns.values(), *rates, *clusters.values()):
-        if value is not None and type(value) not in (int, float):
-            raise TypeError(f"{value!r} is no number")
+    if wrong := [each for each in (result["run_id"], result["workload"], *reasons) if not isinstance(each, str)]:
+        raise TypeError(f"{wrong[0]!r} is no text")
+    values = (*achieved.latency_ns.values(), *rates, *clusters.values())
+    if wrong := [each for each in values if each is not None and type(each) not in (int, float)]:
+        raise TypeError(f"{wrong[0]!r} is no number")
     datetime.fromisoformat(result["started"]).timestamp()
     failing = {
         question: [each for each in assessment["evidence"] if each["holds"] is False]

@@ -135,9 +135,11 @@ class RateLimit:
     limit: Limit | None = None
 
     @property
-    def is_contradictory(self) -> bool:
-        """Whether the runs at both ends do not agree on where the limit is."""
-        return self.limit is not None and not self.limit.is_bracketed
+    def verdict(self) -> str:
+        """`held`, `broken`, or `undecided` if the runs do not agree on it, or those of the lowest rate are void."""
+        if not self.limit.is_bracketed if self.limit else self.held is None and self.is_rig_bound:
+            return "undecided"
+        return "held" if self.held else "broken"
 
 
 def next_step(search: Search, trials: Sequence[Trial]) -> Try | RateLimit:
@@ -164,7 +166,7 @@ def next_step(search: Search, trials: Sequence[Trial]) -> Try | RateLimit:
     if search.curve and best is not None:
         done = [rate for rate, judged in ends.counts.items() if any(judged) or rate in ends.void]
         for wanted in (round_rate(best * share) for share in CURVE_SHARES):
-            if wanted and all(abs(rate / wanted - 1) > 0.03 for rate in done):
+            if wanted >= search.low and all(abs(rate / wanted - 1) > 0.03 for rate in done):
                 return Try(wanted, "curve")
     return RateLimit(ends.floor, ends.ceiling, ends.ceiling in ends.void, limit)
 
@@ -190,8 +192,7 @@ def _narrowing(search: Search, ends: "_Ends") -> Try | None:
 def _return_rate(search: Search, limit: Limit, ends: "_Ends", *, is_above: bool) -> int:
     """A rate that three runs of four hold, or do not; one that was tried if there is one near."""
     distance = max(search.precision / 2, _THREE_QUARTERS * limit.spread)
-    wanted = limit.rate * (1 + distance) ** (1 if is_above else -1)
-    wanted = min(max(wanted, search.low), search.high)
+    wanted = min(max(limit.rate * (1 + distance) ** (1 if is_above else -1), search.low), search.high)
     near = [rate for rate in ends.counts if abs(rate / wanted - 1) <= search.precision / 2]
     return min(near, key=lambda rate: abs(rate - wanted), default=round_rate(wanted))
 

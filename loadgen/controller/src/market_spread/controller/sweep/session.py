@@ -109,8 +109,7 @@ def search_page(name: str, found: RateLimit, points: Points, objectives: Objecti
     table = Table("Medians over the runs of each rate", head, rows, text_columns=2)
     runs = counted(sum(map(len, points.values())), "run")
     headline = f"{name} {_answer(found)} under {objectives.text} ({runs})"
-    verdict = "undecided" if found.is_contradictory else "held" if found.held else "broken"
-    return Page(verdict, headline, (Sentences(_sentences(found, points)), table))
+    return Page(found.verdict, headline, (Sentences(_sentences(found, points)), table))
 
 
 def search_json(found: RateLimit, points: Points, objectives: Objectives) -> str:
@@ -139,8 +138,8 @@ def search_json(found: RateLimit, points: Points, objectives: Objectives) -> str
 
 def _answer(found: RateLimit) -> str:
     limit = found.limit
-    if found.is_contradictory:
-        return "has no limit that its runs agree on"
+    if found.verdict == "undecided":
+        return "has no limit that its runs agree on" if limit else "has no valid run at the lowest rate"
     if limit is not None:
         rate, low, high = map(round_rate, (limit.rate, limit.low, limit.high))
         return f"holds {rate:,} messages/s (95% interval {low:,} to {high:,})"
@@ -169,7 +168,7 @@ def _sentences(found: RateLimit, points: Points) -> tuple[str, ...]:
         reason = next((trial.reason for _, trial in points[found.broken] if trial.reason), "")
         said.append(f"{found.broken:,} messages/s: {_counts(points[found.broken])}; {reason}")
     if found.is_rig_bound:
-        said.append("the runs at the upper end are void, so the system may hold more than the rig can show here")
+        said.append(f"the runs at {found.broken:,} are void, so the system may hold more than the rig can show here")
     return tuple(said)
 
 

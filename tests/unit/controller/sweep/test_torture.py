@@ -105,6 +105,20 @@ def test_all_survived_is_passed_and_none_judged_is_void(tmp_path: Path, workload
     assert torture_page("soak", {5: None})[0].verdict == "void"
 
 
+@pytest.mark.parametrize(
+    "faults", [None, ["kill"], [{}], [{"text": 5}], [{"text": "kill for 1 s", "recovered_s": "x"}]]
+)
+def test_a_damaged_result_is_named_with_the_remedy(tmp_path: Path, workload: Path, faults: object) -> None:
+    torture = tortured(tmp_path, workload, FakeRuns(clock := ManualClock()), clock)
+    run = torture.runs()[6]
+    assert run is not None
+    result = run.folder / "result.json"
+    result.write_text(json.dumps(json.loads(result.read_text()) | {"planned_faults": faults}))
+
+    with pytest.raises(UsageError, match=rf"the result of seed 6 is damaged: .*; delete {run.folder} and go on"):
+        torture_page("soak", torture.runs())
+
+
 def test_three_runs_in_a_row_without_a_result_end_it(tmp_path: Path, workload: Path) -> None:
     runs = FakeRuns(clock := ManualClock(), without=[5, 7, 8, 9])
 

@@ -140,10 +140,8 @@ def _figure_row(judged: Judged) -> tuple[str, ...]:
 
 
 def _values(figure: Figure, interval: ConfidenceInterval | None) -> str:
-    if interval is None:
-        return "-"
-    if interval.low is None:
-        return figure.shown(interval.estimate)
+    if interval is None or interval.low is None:
+        return figure.shown(None if interval is None else interval.estimate)
     return f"{figure.shown(interval.estimate)} [{figure.shown(interval.low)}, {figure.shown(interval.high)}]"
 
 

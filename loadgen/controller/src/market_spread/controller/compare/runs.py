@@ -15,6 +15,8 @@ from market_spread.controller.analysis.result import SCHEMA_VERSION
 from market_spread.controller.run_folder import RunFolder, flat
 
 PAIR_FILE = "pair.json"
+# What reading a document raises whose values are of other kinds than they should be.
+DAMAGED = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
 _BEHIND = (Criterion.LAG_GROWING, Criterion.STALLED)
 
 
@@ -107,8 +109,7 @@ def read_run(folder: Path) -> RecordedRun:
     result = _document(path)
     if (version := result.get("schema_version")) != SCHEMA_VERSION:
         raise UsageError(f"{path} has schema_version {version!r}; this version reads {SCHEMA_VERSION}, so use its own")
-    wrong = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
-    with usage_errors(f"{path} is no result of a run", "leave the folder out", wrong):
+    with usage_errors(f"{path} is no result of a run", "leave the folder out", DAMAGED):
         return _run_of(folder, result)
 
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from market_spread.common.clock import Clock
 from market_spread.common.documents import json_object
-from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.common.errors import RunVoidError, UsageError, usage_errors
 from market_spread.common.words import counted
 from market_spread.controller.analysis.evidence import Verdict
-from market_spread.controller.compare.runs import RecordedRun, runs_below
+from market_spread.controller.compare.runs import DAMAGED, RecordedRun, runs_below
 from market_spread.controller.plan.reading import read_workload, standalone, to_yaml
 from market_spread.controller.run_folder import RunFolder, begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
@@ -81,15 +81,16 @@ def torture_page(name: str, runs: Mapping[int, RecordedRun | None]) -> tuple[Pag
     verdicts = Counter(run.verdict for run in judged.values())
     worst = next((each for each in (Verdict.FAILED, Verdict.PASSED) if verdicts[each]), Verdict.VOID)
     faults: dict[str, list[Mapping[str, Any]]] = {}
-    for run in judged.values():
-        for fault in json_object(RunFolder(run.folder).result.read_bytes())["planned_faults"]:
-            faults.setdefault(fault["text"].partition(" for ")[0], []).append(fault)
-    rows = tuple((kind, f"{len(of):,}", *_worst(of)) for kind, of in sorted(faults.items()))
     said = [f"seed {seed} came to no result" for seed, run in runs.items() if not run]
     for seed, run in judged.items():
+        with usage_errors(f"the result of seed {seed} is damaged", f"delete {run.folder} and go on", DAMAGED):
+            for fault in json_object(RunFolder(run.folder).result.read_bytes())["planned_faults"]:
+                _worst([fault])  # reads all of it
+                faults.setdefault(fault["text"].partition(" for ")[0], []).append(fault)
         if run.verdict is not Verdict.PASSED:
             again = f"market-spread run {run.folder.parent / 'workload.yaml'}"
             said.append(f"seed {seed}, {run.verdict.value}: {'; '.join(run.reasons)}; to make it again: {again}")
+    rows = tuple((kind, f"{len(of):,}", *_worst(of)) for kind, of in sorted(faults.items()))
     counts = ", ".join(f"{verdicts[each]:,} {each.value}" for each in Verdict)
     headline = f"{name}: {counted(len(runs), 'seed')}, {counts}; {counted(sum(map(len, faults.values())), 'fault')}"
     seeds = [{"seed": at, "run_id": run.run_id, "verdict": run.verdict.value} for at, run in judged.items()]

@@ -207,6 +207,14 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "'arrays' takes the field 'word'; the rows have text",
     ),
     (
+        lambda: LINES.to(Map("own", {"_key": anything})),
+        "'own' has a field '_key'; begin its name with a letter, and use no point in it",
+    ),
+    (
+        lambda: LINES.to(Map("own", {"a.b": anything})),
+        "'own' has a field 'a.b'; begin its name with a letter, and use no point in it",
+    ),
+    (
         lambda: LINES.to(Map("where", {"offset": anything})),
         "'where' has a field 'offset', a name that every row uses for its metadata; rename it",
     ),

@@ -336,3 +336,5 @@ def _refuse_reserved_names(who: str, names: Names) -> None:
     for name in names:
         if name in RESERVED_NAMES:
             raise PipelineError(f"{who} has a field {name!r}, a name that every row uses for its metadata; rename it")
+        if not name or name[0] == "_" or {*".`"} & {*name}:
+            raise PipelineError(f"{who} has a field {name!r}; begin its name with a letter, and use no point in it")

@@ -313,7 +313,7 @@ StateComputation = (
     AsOfJoin | RunningTotal | StatefulMap | CountWindow | RangeWindow | SessionWindow | Deduplicate | IntervalJoin
 )
 
-ByTime = TimeWindow | Deduplicate | IntervalJoin  # rests on Spark's watermark, which says what is late
+ByTime = RangeWindow | SessionWindow | Deduplicate | IntervalJoin  # rests on Spark's watermark, which says what is late
 
 
 def needed_values(state: StateComputation | None, source: str) -> Names:

@@ -7,6 +7,7 @@ rows, and keeps its state by key.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +17,7 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType
+from pyspark.sql.types import AtomicType
 
 from market_spread.common.job_contract import duration
 from market_spread.common.wire.layout import InvalidReason
@@ -24,18 +25,8 @@ from market_spread.streaming.messages import Names
 from market_spread.streaming.modes import rows as row_ops
 from market_spread.streaming.modes.micro_batch.as_of_join import join_frames
 from market_spread.streaming.modes.support import why_by_row
-from market_spread.streaming.operators.stateful import (
-    AsOfJoin,
-    ByTime,
-    CountWindow,
-    Deduplicate,
-    IntervalJoin,
-    RangeWindow,
-    RunningTotal,
-    SessionWindow,
-    StatefulMap,
-    StatefulStep,
-)
+from market_spread.streaming.operators import stateful
+from market_spread.streaming.operators.stateful import AsOfJoin, ByTime, CountWindow, RunningTotal, StatefulMap
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, MapBatches, OnError, Row
 from market_spread.streaming.pipeline import Pipeline, Stream
 
@@ -53,6 +44,8 @@ _LAST, _KEY = "_last", "_key_"  # there, too: the time of the key's last row, an
 _NEVER = -1
 _NULLS = "_nulls"  # of a row that only passes through Python: for each field, whether it is null
 _CERTAINLY_64_BITS = 2.0**62
+_COLUMNS = (list, tuple, np.ndarray, pd.Series)
+_STATE_TYPES = {"bigint": int, "int": int, "double": float, "float": float, "boolean": bool, "decimal": Decimal}
 _MICROSECONDS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
@@ -71,7 +64,7 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
     match stream.state:
         case AsOfJoin() as state if why_by_row(pipeline) is None:
             return join_frames(pipeline, state, records)
-        case RangeWindow() | SessionWindow() | Deduplicate() | IntervalJoin() as state:
+        case stateful.TimeWindow() | stateful.Deduplicate() | stateful.IntervalJoin() as state:
             # Malformed rows bypass what drops late rows: they have no time.
             malformed = row_ops.union_all(branches(is_counted=False)).where(~row_ops.is_good())
             return row_ops.union_all([_by_time(stream, state, branches()), malformed.select(*row_ops.METADATA_TYPES)])
@@ -93,7 +86,6 @@ def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:
 
     A row without a value in a field that the function takes is malformed.
     """
-    types = ", ".join(f"{name} {kind}" for name, kind in {**step.gives, **row_ops.METADATA_TYPES}.items())
 
     def call(good: pd.DataFrame) -> pd.DataFrame:
         return rows_of(step.gives, step.function(Row({name: good[name].to_numpy() for name in step.takes})), None)
@@ -101,13 +93,18 @@ def _map_batches(rows: DataFrame, step: MapBatches) -> DataFrame:
     def work(chunks: "Iterable[DataFrameLike]") -> "Iterator[DataFrameLike]":
         for chunk in chunks:
             is_bad = chunk["reason"].notna()
-            good = chunk[~is_bad]
-            yield from _attempted(good, call, step.gives, step.on_error)
+            if not is_bad.all():
+                yield from _attempted(chunk[~is_bad], call, step.gives, step.on_error)
             if is_bad.any():
                 yield rows_of(step.gives, {}, chunk[is_bad])
 
     taken = _filled(row_ops.with_values(rows, step.takes), step.takes)
-    return taken.select(*step.takes, *row_ops.METADATA_TYPES).mapInPandas(work, types)
+    return taken.select(*step.takes, *row_ops.METADATA_TYPES).mapInPandas(work, _ddl(step.gives))
+
+
+def _ddl(fields: Mapping[str, str]) -> str:
+    """These fields and the metadata, as Spark's DDL."""
+    return ", ".join(f"`{name}` {kind}" for name, kind in {**fields, **row_ops.METADATA_TYPES}.items())
 
 
 def _attempted(
@@ -117,7 +114,7 @@ def _attempted(
     try:
         made = call(rows)
     except Exception:
-        if on_error == "fail" or rows.empty:
+        if on_error == "fail":
             raise
         if len(rows) > 1:
             half = len(rows) // 2
@@ -130,63 +127,47 @@ def _attempted(
 
 def rows_of(gives: Iterable[str], given: Mapping[str, Any], origin: pd.DataFrame | None) -> pd.DataFrame:
     """Rows for Spark: the given fields, null in the others, and the metadata of the input rows (null without them)."""
-    count = len(next(iter(given.values()))) if origin is None else len(origin)
-    nothing = np.full(count, None, object)
+    if wrong := [name for name in gives if origin is None and not isinstance(given.get(name), _COLUMNS)]:
+        raise TypeError(f"a function returned {given!r}; let it return an array or list of {wrong[0]!r}, too")
+    nothing = np.full(len(next(iter(given.values()), ())) if origin is None else len(origin), None, object)
     fields = {name: given.get(name, nothing) for name in gives}
-    metadata = {name: nothing if origin is None else _without_nan(origin[name]) for name in row_ops.METADATA_TYPES}
-    return pd.DataFrame({**fields, **metadata})
-
-
-def _without_nan(column: "pd.Series[Any]") -> Array:
-    """Integers with nulls arrive as floats, which Spark would not take back."""
-    present = column.notna().to_numpy()
-    values = np.full(len(column), None, object)
-    values[present] = [int(value) if isinstance(value, float) else value for value in column[present]]
-    return values
+    # numpy would make floats of integers among which there is None.
+    lists = {name: it for name, it in fields.items() if isinstance(it, list | tuple) and any(v is None for v in it)}
+    metadata = {name: nothing if origin is None else origin[name].to_numpy() for name in row_ops.METADATA_TYPES}
+    return pd.DataFrame({**fields, **{name: pd.Series(it, dtype=object) for name, it in lists.items()}, **metadata})
 
 
 def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The rows with 0 and "" for nulls in these fields, and for whatever a malformed row has there.
+    """The rows with a zero for nulls in these fields, and for whatever a malformed row has there.
 
     pandas would turn integers with nulls into floats, and stop at bytes that are not valid UTF-8.
     """
-    empty: dict[type[DataType], Column] = {StringType: F.lit(""), BinaryType: F.lit(b"")}
-    fields = {
-        name: F.coalesce(F.when(row_ops.is_good(), F.col(name)), empty.get(type(kind), F.lit(0).cast(kind)))
-        for name, kind in ((name, rows.schema[name].dataType) for name in names)
-        if isinstance(kind, AtomicType)
-    }
-    return rows.withColumns(fields)
+    kinds = {name: rows.schema[name].dataType for name in names if isinstance(rows.schema[name].dataType, AtomicType)}
+    good = {name: F.when(row_ops.is_good(), F.col(name)) for name in kinds}
+    return rows.withColumns({name: F.coalesce(good[name], F.lit("0").cast(kind)) for name, kind in kinds.items()})
 
 
 # Steps that go by time
 
 
-def _by_time(
-    stream: Stream, state: RangeWindow | SessionWindow | Deduplicate | IntervalJoin, branches: Sequence[DataFrame]
-) -> DataFrame:
+def _by_time(stream: Stream, state: ByTime, branches: Sequence[DataFrame]) -> DataFrame:
     """What becomes of the good rows. What is late is seen over all sources together, in a join by each."""
     times = [str(schema.time) for schema in stream.schemas.values()]
-    if isinstance(state, IntervalJoin):
+    if isinstance(state, stateful.IntervalJoin):
         return _joined(stream, state, [_timed(rows, [time], state) for rows, time in zip(branches, times, strict=True)])
     rows = _timed(row_ops.union_all(branches), times, state)
-    match state:
-        case Deduplicate():
-            return rows.dropDuplicates([*stream.keys, "_time"])
-        case RangeWindow():
-            window = F.window("_time", duration(state.size_s), duration(state.slide_s or state.size_s))
-        case SessionWindow():
-            window = F.session_window("_time", duration(state.gap_s))
+    if isinstance(state, stateful.Deduplicate):
+        return rows.dropDuplicates([*stream.keys, "_time"])
+    if isinstance(state, stateful.SessionWindow):
+        window = F.session_window("_time", duration(state.gap_s))
+    else:
+        window = F.window("_time", duration(state.size_s), duration(state.slide_s or state.size_s))
     row = Row({name: F.col(name) for name in rows.columns})
     aggregates = [function(row).alias(name) for name, function in state.aggregates.items()]
-    grouped = rows.groupBy(*stream.keys, window.alias("window")).agg(*aggregates)
-    return grouped.select(
-        *stream.keys,
-        F.unix_micros("window.start").alias("window_start_us"),
-        F.unix_micros("window.end").alias("window_end_us"),
-        *state.aggregates,
-        *(F.lit(None).cast(kind).alias(name) for name, kind in row_ops.METADATA_TYPES.items()),
-    )
+    grouped = rows.groupBy(*stream.keys, window.alias("_span")).agg(*aggregates)
+    span = [F.unix_micros(f"_span.{end}").alias(f"window_{end}_us") for end in ("start", "end")]
+    nothing = (F.lit(None).cast(kind).alias(name) for name, kind in row_ops.METADATA_TYPES.items())
+    return grouped.select(*stream.keys, *span, *state.aggregates, *nothing)
 
 
 def _late_rows(pipeline: Pipeline, branches: Sequence[DataFrame]) -> DataFrame:
@@ -214,15 +195,12 @@ def _too_late(_: object, chunks: "Iterable[DataFrameLike]", state: GroupState) -
 def _over_us(state: ByTime) -> Column:
     """Where the watermark is when the step drops the row: at the end of its last window, or at its time."""
     over = F.unix_micros("_time")
-    if isinstance(state, RangeWindow):
-        over = over - F.pmod(over, _us(state.slide_s or state.size_s)) + _us(state.size_s)
-    elif isinstance(state, SessionWindow):
-        over = over + _us(state.gap_s)
+    if isinstance(state, stateful.RangeWindow):
+        slide_us = F.lit(round((state.slide_s or state.size_s) * 1e6))
+        over = over - F.pmod(over, slide_us) + round(state.size_s * 1e6)
+    elif isinstance(state, stateful.SessionWindow):
+        over = over + round(state.gap_s * 1e6)
     return over.alias("_over_us")
-
-
-def _us(seconds: float) -> Column:
-    return F.lit(round(seconds * 1e6))
 
 
 def _timed(rows: DataFrame, times: Iterable[str], state: ByTime) -> DataFrame:
@@ -230,7 +208,7 @@ def _timed(rows: DataFrame, times: Iterable[str], state: ByTime) -> DataFrame:
     return rows.where(row_ops.is_good()).withColumn("_time", time).withWatermark("_time", duration(state.late_s))
 
 
-def _joined(stream: Stream, state: IntervalJoin, branches: Sequence[DataFrame]) -> DataFrame:
+def _joined(stream: Stream, state: stateful.IntervalJoin, branches: Sequence[DataFrame]) -> DataFrame:
     is_of = [branch.source.name == state.of for branch in stream.branches]
     rows, others = branches[is_of.index(False)], branches[is_of.index(True)]
     of = others.select(
@@ -282,10 +260,9 @@ def _keyed(
     if work.forgets:
         at = F.when(row_ops.is_good(), F.timestamp_micros("_time"))
         keyed = keyed.withColumn("_at", at).withWatermark("_at", duration(work.forgets.late_s))
-    output = {**work.gives, **row_ops.METADATA_TYPES}
     after = keyed.groupBy("_key").applyInPandasWithState(
         work.run,
-        outputStructType=", ".join(f"`{name}` {kind}" for name, kind in output.items()),
+        outputStructType=_ddl(work.gives),
         stateStructType=", ".join(f"`{name}` {kind}" for name, kind in work.stored_state.items()),
         outputMode="append",
         timeoutConf=GroupStateTimeout.EventTimeTimeout if work.forgets else GroupStateTimeout.NoTimeout,
@@ -300,7 +277,7 @@ def _keyed(
     return restored.where(~row_ops.is_good() | ((F.col("_time") % 2 != 0) & emitted)).drop("_time")
 
 
-def _order(state: StatefulStep, source: str, time: str | None) -> Column:
+def _order(state: stateful.StatefulStep, source: str, time: str | None) -> Column:
     """By what rows take effect: their time; in a join twice that, of which even numbers are the rows that it keeps."""
     order = F.col(time).cast("bigint") if time else F.lit(0).cast("bigint")
     return order * 2 + (0 if state.of == source else 1) if isinstance(state, AsOfJoin) else order
@@ -378,7 +355,8 @@ class KeyedWork:
         return made
 
     def _rows(self, key: tuple[Any, ...], given: Mapping[str, Any]) -> pd.DataFrame:
-        count = len(next(iter(given.values()))) if given else 0
+        given = given or dict.fromkeys(self.gives, ())
+        count = len(next(iter(given.values())))
         keyed_by = {name: np.full(count, value, object) for name, value in zip(self.keys, key, strict=True)}
         return rows_of(self.gives, {**keyed_by, **given}, None)
 
@@ -389,9 +367,15 @@ class KeyedWork:
         return {name: json.loads(value) if _is_array(self.state.get(name, "")) else value for name, value in kept}
 
     def _stored(self, name: str, value: Any) -> Any:
-        """Spark's state takes Python's numbers, not numpy's."""
-        plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        return json.dumps(plain) if _is_array(self.state.get(name, "")) else plain
+        """Spark's state takes Python's numbers, not numpy's. Of a value of another type it would make null."""
+        plain, kind = value.tolist() if isinstance(value, np.ndarray | np.generic) else value, self.state.get(name, "")
+        if _is_array(kind):
+            return json.dumps(plain)
+        wanted = _STATE_TYPES.get(kind.partition("(")[0], object)
+        plain = wanted(plain) if wanted in (int, float, Decimal) and isinstance(plain, int) else plain
+        if not isinstance(plain, wanted | None) or (isinstance(plain, int) and abs(plain) >= 2**63):
+            raise TypeError(f"the new state has {plain!r} as {name!r}; let it be of the type {kind}")
+        return plain
 
 
 def _join_latest(step: AsOfJoin, sequence: str, _key: Any, rows: Row, before: KeyState | None) -> Updated:

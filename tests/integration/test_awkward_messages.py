@@ -1,5 +1,6 @@
 """Awkward but legal messages, names and results of functions: none is changed, lost or ends the job without a word."""
 
+import csv
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,12 +13,15 @@ from pyspark.sql import functions as F
 from market_spread.common.errors import RunFailedError
 from market_spread.streaming import (
     Csv,
+    FlatMap,
     Json,
     Map,
     MapBatches,
     Pipeline,
+    RangeWindow,
     Row,
     RunningTotal,
+    SessionWindow,
     Sink,
     Source,
     StatefulMap,
@@ -25,6 +29,7 @@ from market_spread.streaming import (
     Text,
 )
 from market_spread.streaming.testing import Outputs, run
+from tests.integration.test_messages_of_pipelines import reasons
 
 MODES = ("micro-batch", "real-time")
 BATCH = "micro-batch"
@@ -36,9 +41,31 @@ class Note:
     n: int
 
 
+@dataclass
+class Maybe:
+    name: str
+    n: int | None
+
+
+@dataclass
+class Priced:
+    id: int
+    ID: int
+
+
+@dataclass
+class Event:
+    name: str
+    at_us: int
+
+
 ROWS = ['{"name": "x", "n": 1}', '{"name": "y", "n": 2}', '{"name": "x", "n": 3}']
 ALL_FIELDS = Json()
 NOTES = Source("in", Json(Note))
+TEXTS = [
+    " a ", 'say "hi"', "a,b", "a\\b", "a\nb", "#a", "a\\", '"', '\\"', "null", "\t", " ", '""', 'a""b', "x\r\n", "'q'",
+    "größe",
+]  # fmt: skip
 
 
 def to_out(stream: Stream | Source, messages: Json | Csv | Text = ALL_FIELDS) -> Pipeline:
@@ -51,6 +78,61 @@ def read(found: Outputs) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("mode", MODES)
 class TestInEveryMode:
+    def test_csv_is_what_other_programs_write_and_read(self, mode: str) -> None:
+        given = [json.dumps({"name": text, "n": 1}) for text in TEXTS]
+
+        written = run(to_out(NOTES, Csv(Note)), {"in": given}, mode=mode)["out"]
+        again = run(to_out(Source("in", Csv(Note))), {"in": [*written, '"say ""hi""",1', " a ,2"]}, mode=mode)
+
+        lines = [value.decode().splitlines(keepends=True) for value in written]
+        assert [next(csv.reader(line, strict=True)) for line in lines] == [[text, "1"] for text in TEXTS]
+        assert [row["name"] for row in read(again)] == [*TEXTS, 'say "hi"', " a "]
+
+    def test_text_keeps_its_blanks(self, mode: str) -> None:
+        lines = ["a  ", "  a", "  ", "a\t", ""]
+
+        assert run(to_out(Source("in", Text()), Text()), {"in": lines}, mode=mode)["out"] == [
+            line.encode() for line in lines
+        ]
+
+    def test_what_follows_a_json_value_makes_it_unreadable(self, mode: str) -> None:
+        good = '{"name": "x", "n": 1}'
+        wrong = [good + good, good + " x", good + ",", good + "," + good, good + "]", good + "}", f"[{good}]", "null"]
+
+        found = run(to_out(NOTES), {"in": [*wrong, f" {good}\r"]}, mode=mode)
+
+        assert read(found) == [{"name": "x", "n": 1}]
+        assert reasons(found["invalid"]) == [("unreadable_field", at) for at in range(len(wrong))]
+
+    def test_names_that_differ_in_case_are_two(self, mode: str) -> None:
+        upper = Map("upper", {"Name": lambda row: F.upper(row.name), "Topic": lambda row: row.n})
+        total = RunningTotal("total", into="N", of="n")
+
+        found = run(to_out(NOTES.to(upper).key_by("Name").to(total)), {"in": ROWS[::2]}, mode=mode)
+        ids = run(to_out(Source("in", Json(Priced))), {"in": ['{"id": 1, "ID": 2}']}, mode=mode)
+
+        assert read(found) == [
+            {"Name": "X", "name": "x", "n": 1, "Topic": 1, "N": 1},
+            {"Name": "X", "name": "x", "n": 3, "Topic": 3, "N": 4},
+        ]
+        assert read(ids) == [{"id": 1, "ID": 2}]
+
+    def test_fraction_is_not_cut_off_for_a_whole_number(self, mode: str) -> None:
+        halves = NOTES.to(Map("half", {"n": lambda row: row.n / 2}))
+
+        found = run(to_out(halves, Json(Note)), {"in": ['{"name": "x", "n": 3}', '{"name": "x", "n": 4}']}, mode=mode)
+
+        assert read(found) == [{"name": "x", "n": 2}]
+        assert reasons(found["invalid"]) == [("overflow", 0)]
+
+    def test_null_among_elements_is_reported(self, mode: str) -> None:
+        pairs = FlatMap("pairs", lambda row: F.array(row.n, F.lit(7)), into="element")
+
+        found = run(to_out(Source("in", Json(Maybe)).to(pairs)), {"in": [ROWS[0], '{"name": "y"}']}, mode=mode)
+
+        assert [row["element"] for row in read(found)] == [1, 7, 7]
+        assert reasons(found["invalid"]) == [("missing_value", 1)]
+
     def test_dates_pass_a_running_total(self, mode: str) -> None:
         dated = Map(
             "dated",
@@ -119,3 +201,17 @@ class TestPython:
     def test_state_of_another_type_fails_and_is_not_forgotten(self, value: Any, kind: str) -> None:
         with pytest.raises(RunFailedError, match=f"the new state has {value!r} as 'it'; let it be of the type {kind}"):
             remembered(value, kind)
+
+    @pytest.mark.parametrize("window", [
+        RangeWindow("step", size_s=1, aggregates={"n": lambda _: F.count("*")}, late=Sink("late", Json(Event))),
+        SessionWindow("step", gap_s=1, aggregates={"n": lambda _: F.count("*")}, late=Sink("late", Json(Event))),
+    ])  # fmt: skip
+    @pytest.mark.parametrize("time", [1_700_000_000_000_000_000, 2**63 - 1, -(2**63)])
+    def test_time_that_nobody_has_ends_no_job(self, window: RangeWindow | SessionWindow, time: int) -> None:
+        named = Source("in", Json(Event), time="at_us").to(Map("window", {"window": lambda row: row.name}))
+        events = [json.dumps({"name": "x", "at_us": at}) for at in (1, time, 9_000_000)]
+
+        found = run(to_out(named.key_by("window").to(window)), {"in": events}, mode=BATCH)
+
+        assert [(row["window"], row["n"]) for row in read(found)] == [("x", 1)]
+        assert reasons(found["invalid"]) == [("overflow", 1)]

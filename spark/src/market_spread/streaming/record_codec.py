@@ -13,6 +13,7 @@ from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT
 from market_spread.streaming.messages import Csv, Json, Messages, Names, Text
 
 _MALFORMED = "_malformed"
+CSV = {"escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}  # as RFC 4180 has it
 MESSAGES_METRIC = "messages"  # in the progress of a batch, once per source
 
 
@@ -81,20 +82,28 @@ def frames_to_messages(frames: DataFrame, messages: Messages, more: Names = ()) 
 
 
 def _parsed(rows: DataFrame, messages: Json | Csv) -> DataFrame:
-    """Texts as records. Spark says of each what is malformed in a field of its own."""
-    parse = F.from_csv if isinstance(messages, Csv) else F.from_json
-    schema = f"{messages.schema}, `{_MALFORMED}` string"
-    parsed = parse(F.col("text"), schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _MALFORMED})
-    readable = F.col("_record").isNotNull() & F.col("_record")[_MALFORMED].isNull()
+    """Texts as records. Spark says of each what is malformed in a field of its own.
+
+    It reads nothing behind the end of a JSON value, so the text is put where nothing else may follow.
+    """
+    options, record = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _MALFORMED}, F.col("_parsed")
+    if isinstance(messages, Csv):
+        parse, options, text, schema = F.from_csv, options | CSV, F.col("text"), messages.schema
+    else:
+        parse, text = F.from_json, F.concat(F.lit('{"only":['), "text", F.lit('],"end":0}'))
+        schema = f"only array<struct<{messages.schema}>>, end int"
+        record = F.when(F.size("_parsed.only") == 1, F.get("_parsed.only", F.lit(0)))
+    parsed = parse(text, f"{schema}, `{_MALFORMED}` string", options)
+    readable = record.isNotNull() & F.col(f"_parsed.{_MALFORMED}").isNull()
     missing = F.lit(False)
     for field in messages.typed_fields:
-        value = F.col("_record")[field.name]
+        value = record[field.name]
         readable = readable & F.coalesce(value.isin(*field.values), F.lit(True)) if field.values else readable
         missing = missing if field.is_nullable else missing | value.isNull()
     reason = F.coalesce("reason", _unless(readable), F.when(missing, InvalidReason.MISSING_VALUE.value))
-    fields = (F.col("_record")[name].alias(name) for name in messages.fields)
+    fields = (record[name].alias(name) for name in messages.fields)
     others = (name for name in rows.columns if name not in ("text", "reason"))
-    return rows.withColumn("_record", parsed).select(*fields, *others, reason.alias("reason"))
+    return rows.withColumn("_parsed", parsed).select(*fields, *others, reason.alias("reason"))
 
 
 def _unless(readable: Column) -> Column:

@@ -22,6 +22,7 @@ from market_spread.streaming.operators.stateless import ORIGIN, Computation, Fil
 from market_spread.streaming.pipeline import Pipeline, Source
 
 INVALID = "invalid"  # every pipeline's topic of malformed messages
+_TIME_US_MAX = 2**63 // 1000 - 10**12  # in the year 2262; pandas has no later time, and would end the job
 _RESULTS = "_results"  # of the functions of a step, while it is done
 _LATE_METRIC = "late"  # in the progress of a batch, if late rows are routed to a sink
 Step = Callable[[DataFrame, Computation], DataFrame]
@@ -79,8 +80,9 @@ def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
             rows, (elements,) = _called(rows, computation, [computation.elements])
             rows = refused(rows, elements.isNull(), InvalidReason.MISSING_VALUE)
             # A malformed row has no elements and stays; a good one without elements is dropped.
-            exploded = rows.withColumn(computation.into, F.explode_outer(F.when(is_good(), elements)))
-            rows = exploded.where(~is_good() | F.col(computation.into).isNotNull())
+            rows = rows.where(~is_good() | (F.size(elements) > 0))
+            rows = rows.withColumn(computation.into, F.explode_outer(F.when(is_good(), elements)))
+            rows = with_values(rows, [computation.into])
         case MapBatches():
             raise TypeError(f"{computation.name!r} is Python, not columns")
     return rows.drop(_RESULTS)
@@ -125,6 +127,8 @@ def branch_rows(
         by_state = needed_values(stream.state, branch.source.name)
         needed = (*stream.keys, branch.schema.time, branch.schema.sequence, *by_state)
         rows = with_values(rows, (name for name in needed if name and name not in branch.present))
+        if time := branch.schema.time:
+            rows = refused(rows, ~F.col(time).between(-_TIME_US_MAX, _TIME_US_MAX), InvalidReason.OVERFLOW)
         if isinstance(stream.state, RunningTotal) and (of := stream.state.of):
             rows = refused(rows, F.col(of).try_cast("bigint").isNull(), InvalidReason.OVERFLOW)
         several.append(rows)
@@ -179,7 +183,7 @@ def output_records(rows: DataFrame, pipeline: Pipeline, topics: Mapping[str, str
     writable = reduce(lambda so_far, sink: _with_values_of(sink, so_far, pipeline.stream.present), sinks, rows)
     stamped = writable.withColumn("emitted_us", record_codec.wall_clock_us())
     bad = {"topic": F.lit(topics[INVALID]), "key": F.lit(None).cast("binary"), "value": invalid_value()}
-    records = [_record(sink, topics, pipeline.stream.fields) for sink in sinks]
+    records = [_record(sink, topics, pipeline) for sink in sinks]
     # Beside what is chosen, not in it: within each choice they would be made, and compiled, once more.
     stamps = F.array(*(_header(name) for name in (READ_HEADER, EMITTED_HEADER))).alias("headers")
     headers = [] if all(sink.writes_stamps for sink in sinks) else [stamps]
@@ -210,6 +214,8 @@ def _fits(column: Column, field: Field | TypedField) -> Column:
     """Whether a value can be written as the field; of a declared type, null can."""
     if isinstance(field, TypedField):
         takes = column.isin(*field.values) if field.values else column.try_cast(field.type).isNotNull()
+        is_whole = column.try_cast("double") % 1 == 0  # of any other number the fraction would be cut off
+        takes = takes & is_whole if field.type == "bigint" else takes
         return column.isNull() | takes
     if field.kind is Kind.TEXT:
         return (F.octet_length(column) <= field.width) & (F.octet_length(column) == F.length(column))
@@ -221,19 +227,19 @@ def _header(stamp: str) -> Column:
     return F.struct(F.lit(stamp).alias("key"), F.col(stamp).cast("string").cast("binary").alias("value"))
 
 
-def _record(sink: Sink, topics: Mapping[str, str], fields: Names) -> dict[str, Column]:
-    """What a sink makes of a row of these fields. The key is null without one, and formatted as it is in the value."""
+def _record(sink: Sink, topics: Mapping[str, str], pipeline: Pipeline) -> dict[str, Column]:
+    """What a sink of the pipeline makes of a row. The key is null without one, and formatted as it is in the value."""
     written: dict[str, Column] = {}
     match sink.messages:
         case Layout() as layout:
             written = {field.name: _formatted(field) for field in layout.fields[1:]}
             value = F.concat(F.lit(layout.letter), *written.values())
         case Text() as text:
-            value = _filled_in(text.pattern)
+            value = _filled_in(text.pattern, any(isinstance(it.messages, Layout) for it in pipeline.sources))
         case Json() | Csv() as record:
             columns = [F.col(field.name).cast(field.type).alias(field.name) for field in record.typed_fields]
-            typed = F.struct(*(columns or map(F.col, fields)))
-            value = F.to_csv(typed) if isinstance(record, Csv) else F.to_json(typed, {"ignoreNullFields": "false"})
+            typed, is_csv = F.struct(*(columns or map(F.col, pipeline.stream.fields))), isinstance(record, Csv)
+            value = F.to_csv(typed, record_codec.CSV) if is_csv else F.to_json(typed, {"ignoreNullFields": "false"})
     key = F.lit(None) if sink.key is None else written.get(sink.key, F.col(sink.key).cast("string"))
     return {"topic": F.lit(topics[sink.name]), "key": key.cast("binary"), "value": value.cast("binary")}
 
@@ -265,9 +271,10 @@ def _digits(column: Column, width: int) -> Column:
     return F.lpad(column.cast("string"), width, "0")
 
 
-def _filled_in(pattern: str) -> Column:
-    """The pattern with the fields' values; values from a layout come without their padding."""
+def _filled_in(pattern: str, is_padded: bool) -> Column:
+    """The pattern with the fields' values, which come without their padding if a layout has given them one."""
     parts = [F.lit("")]
     for literal, name, _, _ in Formatter().parse(pattern):
-        parts += [F.lit(literal), *([F.rtrim(F.col(name).cast("string"))] if name else [])]
+        text = F.col(name).cast("string") if name else F.lit("")
+        parts += [F.lit(literal), F.rtrim(text) if is_padded else text]
     return F.concat(*parts)

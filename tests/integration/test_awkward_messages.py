@@ -54,6 +54,12 @@ class Priced:
 
 
 @dataclass
+class Cost:
+    name: str
+    price: Decimal
+
+
+@dataclass
 class Event:
     name: str
     at_us: int
@@ -124,6 +130,22 @@ class TestInEveryMode:
 
         assert read(found) == [{"name": "x", "n": 2}]
         assert reasons(found["invalid"]) == [("overflow", 0)]
+
+    @pytest.mark.parametrize(
+        ("messages", "lines"),
+        [
+            (
+                Json(Cost),
+                ['{"name": "a,b", "price": 1.5}', '{"name": "c", "price": "2.50"}', '{"name":"d","price":"1,5"}'],
+            ),
+            (Csv(Cost), ['"a,b",1.5', "c,2.50", 'd,"1,5"']),
+        ],
+    )
+    def test_comma_in_a_decimal_is_not_left_out(self, mode: str, messages: Json | Csv, lines: list[str]) -> None:
+        found = run(to_out(Source("in", messages), Text("{name} {price}")), {"in": lines}, mode=mode)
+
+        assert found["out"] == [b"a,b 1.500000000000000000", b"c 2.500000000000000000"]
+        assert reasons(found["invalid"]) == [("unreadable_field", 2)]
 
     def test_null_among_elements_is_reported(self, mode: str) -> None:
         pairs = FlatMap("pairs", lambda row: F.array(row.n, F.lit(7)), into="element")

@@ -10,6 +10,7 @@ from pydoc_data.topics import topics
 
 import pytest
 
+from market_spread.common.errors import MarketSpreadError
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.session.pipeline import run_pipeline
@@ -79,6 +80,25 @@ def test_windows_that_have_ended_are_put_out_before_the_job_ends(tmp_path: Path)
         "'minute' puts a window out when a row comes from 5 s after its end",
         "1 rows came too late for a step that goes by time, and were dropped",
     ]
+
+
+WRONG = """
+from market_spread.streaming import Filter, Pipeline, Sink, Source, Text
+
+def wrong() -> Pipeline:
+    rows = Source("lines", Text()).to(Filter("f", lambda row: row.text is not None))
+    return rows.to_sink(Sink("out", Text()), name="wrong")
+"""
+
+
+def test_failure_is_told_without_a_log_that_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG)
+
+    with pytest.raises(MarketSpreadError) as raised:
+        outcome(tmp_path, f"{tmp_path}/wrong.py:wrong", MICRO_BATCH, "lines", [b"a"])
+
+    assert "AttributeError: 'bool' object has no attribute" in str(raised.value)
+    assert "log:" not in str(raised.value)
 
 
 @pytest.mark.parametrize("mode", [MICRO_BATCH, REAL_TIME])

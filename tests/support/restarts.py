@@ -13,7 +13,7 @@ from market_spread.streaming.applications.registry import find
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.driver.session import open_session
 from market_spread.streaming.modes.registry import BY_NAME, every, query_of
-from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.pipeline import INVALID
 
 
 def main() -> None:

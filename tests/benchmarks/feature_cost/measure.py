@@ -28,7 +28,7 @@ from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.services import Child, Services
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.streaming.driver.config import JobConfig
-from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.pipeline import INVALID
 
 _HERE = Path(__file__).parent
 _MEMORY = "3g"

@@ -16,7 +16,7 @@ from steps import MARKER, SOURCES, Step, slots, steps
 from market_spread.common.job_contract import duration
 from market_spread.common.processes import stop_event_on_signals
 from market_spread.streaming.modes.registry import BY_NAME, Mode, open_session, read_topic, writer_of
-from market_spread.streaming.modes.rows import INVALID
+from market_spread.streaming.pipeline import INVALID
 
 _POLL_MS = 20
 _CHECK_S = 1.0

@@ -22,8 +22,8 @@ from market_spread.streaming.modes.micro_batch.as_of_join import frames_of, mess
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.compile import PackedRows
 from market_spread.streaming.modes.registry import BY_NAME
-from market_spread.streaming.modes.rows import INVALID, invalid_value, is_good, source_rows, union_all
-from market_spread.streaming.operators.stateless import STAMPS
+from market_spread.streaming.modes.rows import invalid_value, is_good, source_rows, union_all
+from market_spread.streaming.pipeline import INVALID, STAMPS
 
 MARKER = b"end"
 SOURCES: Mapping[str, Layout] = {"nbbo": NBBO, "orders": ORDER}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import NBBO, ORDER, Field, Kind, Layout
 from market_spread.streaming import (
     AsOfJoin,
@@ -359,6 +360,26 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "if a step makes it, name it after that step by numbered_by",
     ),
     (
+        lambda: LINES.to_sink(Sink("lines", Text()), name="loop"),
+        "'lines' names a sink and a source, or the malformed messages; rename one",
+    ),
+    (
+        lambda: LINES.to_sink(Sink("invalid", Text()), name="mixed"),
+        "'invalid' names a sink and a source, or the malformed messages; rename one",
+    ),
+    (
+        lambda: LINES.to(Filter("short", anything, on_error="drop")),  # type: ignore[arg-type]
+        "'short' has on_error='drop'; it takes fail and divert",
+    ),
+    (
+        lambda: Text("{}"),
+        "the pattern '{}' has more or less than a name in braces; write {name}",
+    ),
+    (
+        lambda: Text("{text:>5}"),
+        "the pattern '{text:>5}' has more or less than a name in braces; write {name}",
+    ),
+    (
         lambda: Source("notes", text_layout(Field("reason", 8, Kind.TEXT))),
         "the source 'notes' has a field 'reason', a name that every row uses for its metadata; rename it",
     ),
@@ -371,6 +392,17 @@ def test_mistake_is_told_where_it_is_made(make: Callable[[], object], said: str)
         make()
 
     assert str(raised.value) == said
+
+
+def test_a_lone_brace_in_a_pattern_is_refused_with_the_remedy() -> None:
+    with pytest.raises(UsageError) as raised:
+        Text("{text")
+
+    assert (
+        str(raised.value)
+        == "the pattern '{text' cannot be read: expected '}' before end of string; write a brace as two"
+    )
+    assert Text("{{{text}}}").fields == ("text",)
 
 
 def test_a_role_whose_field_is_gone_is_none() -> None:

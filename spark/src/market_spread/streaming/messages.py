@@ -18,12 +18,13 @@ from string import Formatter
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from market_spread.common.errors import UsageError
+from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.wire.layout import Kind, Layout
 
 Names = tuple[str, ...]
 
-_SPARK_TYPES = {int: "bigint", float: "double", str: "string", bool: "boolean", Decimal: "decimal(38,18)"}
+DECIMAL = "decimal(38,18)"
+_SPARK_TYPES = {int: "bigint", float: "double", str: "string", bool: "boolean", Decimal: DECIMAL}
 
 
 class PipelineError(UsageError):
@@ -46,6 +47,12 @@ class Text:
     """
 
     pattern: str = "{text}"
+
+    def __post_init__(self) -> None:
+        with usage_errors(f"the pattern {self.pattern!r} cannot be read", "write a brace as two", (ValueError,)):
+            parts = [*Formatter().parse(self.pattern)]
+        if any(name == "" or form or how for _, name, form, how in parts):
+            raise PipelineError(f"the pattern {self.pattern!r} has more or less than a name in braces; write {{name}}")
 
     @property
     def fields(self) -> Names:

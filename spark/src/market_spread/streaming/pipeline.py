@@ -19,7 +19,7 @@ and the remedy.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Literal
+from typing import Literal, get_args
 
 from market_spread.common.wire.layout import Layout
 from market_spread.streaming.messages import (
@@ -34,8 +34,9 @@ from market_spread.streaming.messages import (
     whole_numbers,
 )
 from market_spread.streaming.operators import stateful
-from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, Sink
+from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, OnError, Sink
 
+INVALID = "invalid"  # every pipeline's topic of malformed messages
 _ONE_STATE = "a pipeline has only one; make two"
 
 
@@ -198,6 +199,8 @@ class Stream:
         """These rows after the step. PipelineError if it cannot take them."""
         if step.name in [other.name for other in self.steps]:
             raise PipelineError(f"step names must be unique; two are named {step.name!r}")
+        if (chosen := getattr(step, "on_error", "fail")) not in get_args(OnError):
+            raise PipelineError(f"{step.name!r} has on_error={chosen!r}; it takes {' and '.join(get_args(OnError))}")
         _refuse_reserved_names(repr(step.name), step.adds)
         if isinstance(step, stateful.StateComputation):
             return self._with_state(step)
@@ -252,7 +255,11 @@ class Stream:
             raise PipelineError(f"no stateful step follows key_by({keys}); add one, or leave key_by out")
         for sink in sinks:
             self._require(f"the sink {sink.name!r} writes", sink.needs)
-        return Pipeline(name, self, sinks)
+        finished = Pipeline(name, self, sinks)
+        ends = [*{source.name for source in finished.sources}, *{*finished.outputs}, INVALID]
+        if twice := [end for end in ends if ends.count(end) > 1]:
+            raise PipelineError(f"{twice[0]!r} names a sink and a source, or the malformed messages; rename one")
+        return finished
 
     def _with_state(self, step: stateful.StateComputation) -> "Stream":
         if not self.keys:

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER, InvalidReason, Kind, Layout
-from market_spread.streaming.messages import Csv, Json, Messages, Names, Text
+from market_spread.streaming.messages import DECIMAL, Csv, Json, Messages, Names, Text
 
 _MALFORMED = "_malformed"
 CSV = {"escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}  # as RFC 4180 has it
@@ -98,6 +98,10 @@ def _parsed(rows: DataFrame, messages: Json | Csv) -> DataFrame:
     missing = F.lit(False)
     for field in messages.typed_fields:
         value = record[field.name]
+        if field.type == DECIMAL:  # Spark leaves commas out: "1,5" is 15 to it
+            texts = parse("text", messages.schema.replace(DECIMAL, "string"), options)
+            has_comma = F.when(F.col("text").rlike('"[^"]*,'), texts[field.name].contains(","))
+            readable = readable & ~F.coalesce(has_comma, F.lit(False))
         readable = readable & F.coalesce(value.isin(*field.values), F.lit(True)) if field.values else readable
         missing = missing if field.is_nullable else missing | value.isNull()
     reason = F.coalesce("reason", _unless(readable), F.when(missing, InvalidReason.MISSING_VALUE.value))

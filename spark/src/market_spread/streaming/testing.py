@@ -28,13 +28,12 @@ from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.streaming.modes import registry
 from market_spread.streaming.modes.failures import sentence_of
 from market_spread.streaming.modes.registry import BY_NAME
-from market_spread.streaming.modes.rows import INVALID, late_in
+from market_spread.streaming.modes.rows import late_in
 from market_spread.streaming.modes.support import check
-from market_spread.streaming.pipeline import Pipeline
+from market_spread.streaming.pipeline import INVALID, Pipeline
 
 _BATCH_S = 0.4
 _POLL_S = 0.02
-_QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
 # Before each value in memory, the length of the rest of its record, and that as JSON: Spark's memory sources have
 # values alone, and do not show their offsets to a query.
 _LENGTH_BYTES = 4
@@ -111,12 +110,12 @@ def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Ite
 @cache
 def _fast_start() -> dict[str, str]:
     """For a JVM that lives for seconds: the quick compiler alone, and the archive of classes of a run's job, if any."""
+    paths, options = "", "-XX:TieredStopAtLevel=1"
     with suppress(UsageError):  # Spark says itself what it lacks
         jvms = named_jvms(find_java(java_home()), JarCache())
         if jvms.job_archive.exists():
-            options = jvms.job_options(_QUICK_COMPILER)
-            return {"spark.driver.extraClassPath": jvms.class_path, "spark.driver.extraJavaOptions": options}
-    return {"spark.driver.extraJavaOptions": _QUICK_COMPILER}
+            paths, options = jvms.class_path, jvms.job_options(options)
+    return {"spark.driver.extraClassPath": paths, "spark.driver.extraJavaOptions": options}
 
 
 @cache

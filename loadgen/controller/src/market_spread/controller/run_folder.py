@@ -29,8 +29,7 @@ class RunFolder:
     """Where what is kept of a run is. Nothing need exist. run_id: the run's id, which is the folder's name."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.run_id = path.name
+        self.path, self.run_id = path, path.name
         self.result = path / "result.json"  # the result, JSON
         self.manifest = path / "manifest.json"  # what the run was made of, JSON, hashed
         self.workload = path / "workload.yaml"  # the workload exactly as it was run

@@ -57,8 +57,7 @@ class Recording:
         self._rows = map_native(Path(path), layout)
         if len(self._rows) and self._rows[0, 0] != ord(layout.letter):
             raise UsageError(f"{path} does not begin with a {layout.name} message; name a native {layout.name} file")
-        self._layout = layout
-        self._buckets = asked.buckets
+        self._layout, self._buckets = layout, asked.buckets
         self._start_ns = start_unix_ns
         self._profile = Constant.of_messages(len(self._rows), rate_per_s=asked.messages_per_s)
 

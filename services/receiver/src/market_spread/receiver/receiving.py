@@ -62,8 +62,7 @@ class Receiving:
         self._partitions_before = {topic: number * BUCKETS_MAX for number, topic in enumerate(outputs)}
         if request.decisions_topic:
             self._ledgers[request.decisions_topic] = DECISIONS
-        self._invalid_topic = request.invalid_topic
-        self._matcher = matcher
+        self._invalid_topic, self._matcher = request.invalid_topic, matcher
         read = (*self._ledgers, *(matcher.inputs if matcher else ()), *filter(None, [request.invalid_topic]))
         self._consumer, self._ledger = consumer, ledger
         self._recorder, self._clock = recorder, clock

@@ -39,10 +39,8 @@ class Publisher:
         self, load: AnyLoad, plan: FramePlan, *, producer: Producer, recorder: Recorder, clock: Clock,
         unacknowledged_bytes_max: int, late_ns: int = LATE_NS_DEFAULT,
     ) -> None:  # fmt: skip
-        self._load = load
-        self._nbbo_topic = plan.nbbo_topic
-        self._producer = producer
-        self._clock = AnchoredClock(clock)
+        self._load, self._nbbo_topic = load, plan.nbbo_topic
+        self._producer, self._clock = producer, AnchoredClock(clock)
         self._unacknowledged_bytes_max = unacknowledged_bytes_max
         self.counts = SendCounts(recorder, late_ns=late_ns)
         self._frames = frames_of(load, plan)

@@ -29,9 +29,8 @@ from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
 from market_spread.streaming.driver.session import effective_settings, open_session
 from market_spread.streaming.driver.supervisor import JobState, Supervisor, WarmUp
 from market_spread.streaming.modes.registry import BY_NAME
-from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, check_partitions
-from market_spread.streaming.pipeline import Pipeline
+from market_spread.streaming.pipeline import INVALID, Pipeline
 from market_spread.v1.control_pb2 import Phase
 
 _TOPICS_POLL_NS = 200_000_000

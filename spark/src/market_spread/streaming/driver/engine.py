@@ -17,9 +17,8 @@ from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.wire.layout import Layout
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.modes.registry import BY_NAME, WAKE_UP, LiveOperators, every, query_of
-from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.operators.stateful import StatefulMap, TimeWindow
-from market_spread.streaming.pipeline import Pipeline
+from market_spread.streaming.pipeline import INVALID, Pipeline
 
 _ROWS, _READ = "number of output rows", "read"
 _WAKE_UP_WITHIN_S = 5.0

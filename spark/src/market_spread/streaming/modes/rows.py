@@ -19,9 +19,8 @@ from market_spread.streaming import record_codec
 from market_spread.streaming.messages import Csv, Json, Names, Text, TypedField, nullable_fields
 from market_spread.streaming.operators.stateful import AsOfJoin, RunningTotal, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
-from market_spread.streaming.pipeline import Pipeline, Source
+from market_spread.streaming.pipeline import INVALID, Pipeline, Source
 
-INVALID = "invalid"  # every pipeline's topic of malformed messages
 _TIME_US_MAX = 2**63 // 1000 - 10**12  # in the year 2262; pandas has no later time, and would end the job
 _RESULTS = "_results"  # of the functions of a step, while it is done
 _LATE_METRIC = "late"  # in the progress of a batch, if late rows are routed to a sink

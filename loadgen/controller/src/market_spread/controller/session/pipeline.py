@@ -14,8 +14,8 @@ from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.small_stack import small_stack
 from market_spread.streaming import PipelineError
 from market_spread.streaming.applications.registry import find_checked
-from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check, remarks
+from market_spread.streaming.pipeline import INVALID
 
 _PROCESSED_WITHIN_S = 600.0
 

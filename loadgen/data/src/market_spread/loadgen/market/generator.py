@@ -56,8 +56,7 @@ class Market:
 
     def __init__(self, parameters: MarketParameters, start_unix_ns: int) -> None:
         self.symbols = universe(parameters.symbols, parameters.buckets, parameters.state_partitions)
-        self._parameters, self._start_ns = parameters, start_unix_ns
-        self._profile = parameters.profile
+        self._parameters, self._profile, self._start_ns = parameters, parameters.profile, start_unix_ns
         if parameters.phase is Phase.INITIAL:
             self._profile = Constant.of_messages(len(self.symbols), rate_per_s=parameters.profile.highest_per_s)
         self._drawing = Drawing(parameters, self.symbols, self._profile)

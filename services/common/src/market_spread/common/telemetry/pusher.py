@@ -141,8 +141,7 @@ class PushDelivery:
         self._dropped: Counter[int] = Counter()
         self.refused = 0
         self._stream: PushStream | None = None
-        self._heard_ns = 0
-        self._reachable = True
+        self._heard_ns, self._reachable = 0, True
 
     @property
     def pending(self) -> int:

@@ -51,8 +51,7 @@ class NumberHandle:
     """A counter of the current run, which is pushed from 0 on, or a gauge, once it is set. Thread-safe."""
 
     def __init__(self, lock: threading.Lock, kind: MetricKind) -> None:
-        self._lock, self._kind = lock, kind
-        self._changed = False
+        self._lock, self._kind, self._changed = lock, kind, False
         self._value: float | None = None
         self._begin()
 

@@ -47,8 +47,7 @@ class Feed:
         self.run, self._store, self._clock = run, store, clock
         self.number = clock.unix_ns() // 1_000_000
         self.ring: deque[bytes] = deque()
-        self._ring_bytes = 0
-        self.closed = False
+        self._ring_bytes, self.closed = 0, False
         self.changed = asyncio.Event()  # set by the next tick, which makes another one
         self._watchers = 0
         self._state = state_of(run, clock.unix_ns())

@@ -43,13 +43,11 @@ class Epoch:
     host: str = ""
 
     def taken(self, request: PushRequest) -> None:
-        self.sequence = request.sequence
-        self.end_unix_ns = request.end_unix_ns
+        self.sequence, self.end_unix_ns = request.sequence, request.end_unix_ns
         self.pushes += 1
         self.pushes_dropped = max(self.pushes_dropped, request.pushes_dropped)
         self.missing = pushes_missing(last=self.sequence, seen=self.pushes, dropped=self.pushes_dropped)
-        self.clock_error_us = request.clock_error_us
-        self.clock_synchronised = request.clock_synchronised
+        self.clock_error_us, self.clock_synchronised = request.clock_error_us, request.clock_synchronised
         self.host = request.host
 
 

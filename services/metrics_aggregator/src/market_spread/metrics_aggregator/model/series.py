@@ -142,8 +142,7 @@ class GaugeSeries:
     """A gauge's newest value, and its value at the end of the intervals."""
 
     def __init__(self, held: HistoryUsage) -> None:
-        self._epoch_unix_ns = 0
-        self.value = 0.0
+        self._epoch_unix_ns, self.value = 0, 0.0
         self.history = History(intervals.last, held)
 
     def add(self, epoch_unix_ns: int, value: float) -> bool:

@@ -67,6 +67,7 @@ def small_stack(
     java, jars = jvms.java, jvms.jars.paths("broker")
     broker = Broker(folder=folder / "broker", java=java, jars=jars, clock=clock, archive_option=broker_option)
     with ExitStack() as ending:
+        ending.push(_without_log)
         ending.callback(broker.stop)
         ending.callback(services.stop, ("job",))
         broker_pid = broker.launch()
@@ -82,6 +83,12 @@ def small_stack(
         kafka.create_topics(topics)
         client = ending.enter_context(closing(JobClient(f"127.0.0.1:{services.ports('job')['grpc']}")))
         yield SmallStack(kafka, client, services, broker_pid)
+
+
+def _without_log(_: object, error: BaseException | None, __: object) -> None:
+    """Who reads of an error finds no log any more: it is gone with the folder."""
+    if isinstance(error, MarketSpreadError):
+        error.args = (str(error).partition(" (log: ")[0],)
 
 
 def rehearse(job_archive: Path, broker_archive: Path) -> None:

@@ -85,8 +85,7 @@ class LocalStack:
     job_waits_for_topics = True  # else it is started after them
 
     def __post_init__(self) -> None:
-        self._drivers = self.workload.job.drivers
-        self._load_stopped = False
+        self._drivers, self._load_stopped = self.workload.job.drivers, False
         self._pushing = ""
         self._job_ports: dict[int, int] = {}
         self._receiver_port = 0

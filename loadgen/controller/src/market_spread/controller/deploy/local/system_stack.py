@@ -20,8 +20,8 @@ from market_spread.controller.plan.system import SparkKeys, SystemWorkload
 from market_spread.controller.run_folder import Section
 from market_spread.streaming.applications.registry import find_checked
 from market_spread.streaming.modes.registry import LOOPBACK
-from market_spread.streaming.modes.rows import INVALID
 from market_spread.streaming.modes.support import check
+from market_spread.streaming.pipeline import INVALID
 
 
 @dataclass(eq=False, kw_only=True)

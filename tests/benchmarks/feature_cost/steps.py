@@ -23,7 +23,8 @@ from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.compile import PackedRows
 from market_spread.streaming.modes.registry import BY_NAME
 from market_spread.streaming.modes.rows import invalid_value, is_good, source_rows, union_all
-from market_spread.streaming.pipeline import INVALID, STAMPS
+from market_spread.streaming.operators.stateless import STAMPS
+from market_spread.streaming.pipeline import INVALID
 
 MARKER = b"end"
 SOURCES: Mapping[str, Layout] = {"nbbo": NBBO, "orders": ORDER}

@@ -16,10 +16,11 @@ from market_spread.streaming.operators.stateful import (
     StatefulMap,
 )
 from market_spread.streaming.operators.stateless import Filter, FlatMap, Map, MapBatches, Row, Sink
-from market_spread.streaming.pipeline import Pipeline, Source, Stream
+from market_spread.streaming.pipeline import INVALID, Pipeline, Source, Stream
 
 __all__ = [
-    "AsOfJoin", "CountWindow", "Csv", "Deduplicate", "Field", "Filter", "FlatMap", "IntervalJoin", "Json", "Kind",
-    "Layout", "Map", "MapBatches", "Pipeline", "PipelineError", "RangeWindow", "Row", "RunningTotal", "SessionWindow",
-    "Sink", "Source", "StatefulMap", "Stream", "Text", "applications", "driver", "messages", "modes", "testing",
+    "INVALID", "AsOfJoin", "CountWindow", "Csv", "Deduplicate", "Field", "Filter", "FlatMap", "IntervalJoin", "Json",
+    "Kind", "Layout", "Map", "MapBatches", "Pipeline", "PipelineError", "RangeWindow", "Row", "RunningTotal",
+    "SessionWindow", "Sink", "Source", "StatefulMap", "Stream", "Text", "applications", "driver", "messages", "modes",
+    "testing",
 ]  # fmt: skip

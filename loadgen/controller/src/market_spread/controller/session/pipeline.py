@@ -12,10 +12,9 @@ from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slo
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.small_stack import small_stack
-from market_spread.streaming import PipelineError
+from market_spread.streaming import INVALID, PipelineError
 from market_spread.streaming.applications.registry import find_checked
 from market_spread.streaming.modes.support import check, remarks
-from market_spread.streaming.pipeline import INVALID
 
 _PROCESSED_WITHIN_S = 600.0
 

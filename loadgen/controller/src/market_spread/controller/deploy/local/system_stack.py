@@ -18,10 +18,10 @@ from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.deploy.local.system_driver import SystemDriverConfig
 from market_spread.controller.plan.system import SparkKeys, SystemWorkload
 from market_spread.controller.run_folder import Section
+from market_spread.streaming import INVALID
 from market_spread.streaming.applications.registry import find_checked
 from market_spread.streaming.modes.registry import LOOPBACK
 from market_spread.streaming.modes.support import check
-from market_spread.streaming.pipeline import INVALID
 
 
 @dataclass(eq=False, kw_only=True)

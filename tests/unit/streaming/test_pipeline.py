@@ -276,7 +276,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: ORDERS.key_by("symbol").to(RangeWindow("minute", size_s=60, late_s=-1, aggregates={})),
-        "'minute': late_s=-1; use 0 or more",
+        "'minute': late_s=-1; use 0 or more, in whole milliseconds",
     ),
     (
         lambda: ORDERS.key_by("symbol").to(Deduplicate("once", late=COUNTS)),
@@ -313,7 +313,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: ORDERS.merge(FILLED).key_by("symbol").to(near(before_s=-1)),
-        "'near': before_s=-1 and after_s=1; use 0 or more",
+        "'near': before_s=-1; use 0 or more, in whole milliseconds",
     ),
     (
         lambda: ORDERS.merge(FILLED).key_by("symbol").to(near(paid="cents")),
@@ -372,6 +372,30 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "'short' has on_error='drop'; it takes fail and divert",
     ),
     (
+        lambda: LINES.to(MapBatches("cut", takes=("text",), gives={"n": "integr"}, function=anything)),
+        "'cut' has 'n' of type 'integr'; use a type of Spark, as bigint",
+    ),
+    (
+        lambda: LINES.key_by("text").to(replace(LONGEST, state={"n": int})),  # type: ignore[dict-item]
+        "'longest' has 'n' of type <class 'int'>; use a type of Spark, as bigint",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(RangeWindow("minute", size_s=0.0015, aggregates={})),
+        "'minute': size_s=0.0015; use 0 or more, in whole milliseconds",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(SessionWindow("visit", gap_s=float("nan"), aggregates={})),
+        "'visit': gap_s=nan; use 0 or more, in whole milliseconds",
+    ),
+    (
+        lambda: ORDERS.key_by("symbol").to(Deduplicate("once", late_s=float("inf"))),
+        "'once': late_s=inf; use 0 or more, in whole milliseconds",
+    ),
+    (
+        lambda: ORDERS.merge(FILLED).key_by("symbol").to(near(before_s=1e-6)),
+        "'near': before_s=1e-06; use 0 or more, in whole milliseconds",
+    ),
+    (
         lambda: Text("{}"),
         "the pattern '{}' has more or less than a name in braces; write {name}",
     ),
@@ -392,6 +416,13 @@ def test_mistake_is_told_where_it_is_made(make: Callable[[], object], said: str)
         make()
 
     assert str(raised.value) == said
+
+
+@pytest.mark.parametrize(
+    "kind", ["bigint", "LONG", "decimal(38, 2)", "array<int>", "map<string,double>", "struct<a: int>", "timestamp_ntz"]
+)
+def test_types_of_spark_are_taken_as_spark_takes_them(kind: str) -> None:
+    assert LINES.to(MapBatches("cut", takes=("text",), gives={"n": kind}, function=anything)).fields == ("n",)
 
 
 def test_a_lone_brace_in_a_pattern_is_refused_with_the_remedy() -> None:

@@ -16,6 +16,7 @@ checkpoints or metrics. A mistake raises PipelineError in the call that makes it
 and the remedy.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -37,6 +38,10 @@ from market_spread.streaming.operators import stateful
 from market_spread.streaming.operators.stateless import RESERVED_NAMES, Computation, OnError, Sink
 
 INVALID = "invalid"  # every pipeline's topic of malformed messages
+_TYPE = re.compile(
+    r"(tinyint|byte|smallint|short|int|integer|bigint|long|float|real|double|dec|decimal|numeric|string|char|varchar"
+    r"|binary|boolean|date|timestamp|timestamp_ltz|timestamp_ntz|array|map|struct)\b", re.IGNORECASE,
+)  # fmt: skip
 _ONE_STATE = "a pipeline has only one; make two"
 
 
@@ -201,6 +206,9 @@ class Stream:
             raise PipelineError(f"step names must be unique; two are named {step.name!r}")
         if (chosen := getattr(step, "on_error", "fail")) not in get_args(OnError):
             raise PipelineError(f"{step.name!r} has on_error={chosen!r}; it takes {' and '.join(get_args(OnError))}")
+        types = {**getattr(step, "gives", {}), **getattr(step, "state", {})}
+        if name := next((it for it, of in types.items() if not _TYPE.match(str(of))), ""):
+            raise PipelineError(f"{step.name!r} has {name!r} of type {types[name]!r}; use a type of Spark, as bigint")
         _refuse_reserved_names(repr(step.name), step.adds)
         if isinstance(step, stateful.StateComputation):
             return self._with_state(step)

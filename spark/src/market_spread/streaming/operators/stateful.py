@@ -169,7 +169,8 @@ class StatefulMap(PythonState):
     def problem(self, schemas: RowSchemas) -> str | None:
         if self.forget_after_s is not None and self.forget_after_s <= 0:
             return f"forget_after_s={self.forget_after_s:g}; use more than 0, or leave it out"
-        by_time = _cannot_time(self.late_s, schemas) if self.forget_after_s else None
+        seconds = {"forget_after_s": self.forget_after_s, "late_s": self.late_s}
+        by_time = _cannot_time(schemas, **seconds) if self.forget_after_s else None
         return by_time or PythonState.problem(self, schemas)
 
 
@@ -239,7 +240,7 @@ class RangeWindow(TimeWindow):
     def problem(self, schemas: RowSchemas) -> str | None:
         if not 0 < (self.slide_s or self.size_s) <= self.size_s:
             return f"size_s={self.size_s:g} and slide_s={self.slide_s}; use 0 < slide_s <= size_s"
-        return _cannot_time(self.late_s, schemas)
+        return _cannot_time(schemas, size_s=self.size_s, slide_s=self.slide_s, late_s=self.late_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +258,7 @@ class SessionWindow(TimeWindow):
     def problem(self, schemas: RowSchemas) -> str | None:
         if self.gap_s <= 0:
             return f"gap_s={self.gap_s:g}; use more than 0"
-        return _cannot_time(self.late_s, schemas)
+        return _cannot_time(schemas, gap_s=self.gap_s, late_s=self.late_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +277,7 @@ class Deduplicate(StatefulStep):
         return _all_fields(schemas)
 
     def problem(self, schemas: RowSchemas) -> str | None:
-        return _cannot_time(self.late_s, schemas)
+        return _cannot_time(schemas, late_s=self.late_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,11 +303,9 @@ class IntervalJoin(Join):
     def problem(self, schemas: RowSchemas) -> str | None:
         if problem := self._cannot_join(schemas):
             return problem
-        if min(self.before_s, self.after_s) < 0:
-            return f"before_s={self.before_s:g} and after_s={self.after_s:g}; use 0 or more"
         if twice := [name for name in self.added if name in _all_fields(schemas)]:
             return f"the rows have a field {twice[0]!r} already; add it by another name"
-        return _cannot_time(self.late_s, schemas)
+        return _cannot_time(schemas, before_s=self.before_s, after_s=self.after_s, late_s=self.late_s)
 
 
 StateComputation = (
@@ -336,9 +335,11 @@ def _cannot_number(schemas: RowSchemas) -> str | None:
     return None
 
 
-def _cannot_time(late_s: float, schemas: RowSchemas) -> str | None:
-    if late_s < 0:
-        return f"late_s={late_s:g}; use 0 or more"
+def _cannot_time(schemas: RowSchemas, **seconds: float | None) -> str | None:
+    for name, value in seconds.items():
+        # Spark's durations are whole milliseconds, and none of 31 years is meant.
+        if value is not None and not (0 <= value < 1e9 and round(value, 3) == value):
+            return f"{name}={value:g}; use 0 or more, in whole milliseconds"
     for source, schema in schemas.items():
         if schema.time is None:
             return f"the source {source!r} declares no time; declare one"

@@ -74,9 +74,6 @@ def _after_state(pipeline: Pipeline, records: Mapping[str, DataFrame]) -> DataFr
             return row_ops.union_all(branches())
 
 
-# Python without state
-
-
 def _apply_step(rows: DataFrame, step: Computation) -> DataFrame:
     return _map_batches(rows, step) if isinstance(step, MapBatches) else row_ops.apply_step(rows, step)
 
@@ -145,9 +142,6 @@ def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
     kinds = {name: rows.schema[name].dataType for name in names if isinstance(rows.schema[name].dataType, AtomicType)}
     good = {name: F.when(row_ops.is_good(), F.col(name)) for name in kinds}
     return rows.withColumns({name: F.coalesce(good[name], F.lit("0").cast(kind)) for name, kind in kinds.items()})
-
-
-# Steps that go by time
 
 
 def _by_time(stream: Stream, state: ByTime, branches: Sequence[DataFrame]) -> DataFrame:
@@ -219,9 +213,6 @@ def _joined(stream: Stream, state: stateful.IntervalJoin, branches: Sequence[Dat
     before, after = (F.expr(f"interval {seconds} seconds") for seconds in (state.before_s, state.after_s))
     near = F.col("_of_time").between(F.col("_time") - before, F.col("_time") + after)
     return rows.join(of, reduce(Column.__and__, (F.col(name) == F.col(f"_of_{name}") for name in stream.keys), near))
-
-
-# State by key, in Python
 
 
 def _keyed(

@@ -137,7 +137,8 @@ class RateLimit:
     @property
     def verdict(self) -> str:
         """`held`, `broken`, or `undecided` if the runs do not agree on it, or those of the lowest rate are void."""
-        if not self.limit.is_bracketed if self.limit else self.held is None and self.is_rig_bound:
+        are_all_void = self.limit is None and self.held is None and self.is_rig_bound
+        if are_all_void or (self.limit is not None and not self.limit.is_bracketed):
             return "undecided"
         return "held" if self.held else "broken"
 

@@ -72,6 +72,7 @@ CONTRADICTIONS: list[tuple[Profile, Values, str]] = [
     ),
     (DEFAULT, {"job.checkpoint.accessMode": "ReadWriteOncePod"}, "driver and executors all write the checkpoint"),
     (C4, {"job.driver.pool": "load"}, "job.driver.pool=load and job.executors.pool=engine with a ReadWriteOnce"),
+    (C4, {"job.driver.pool": ""}, 'job.driver.pool="" and job.executors.pool=engine with a ReadWriteOnce checkpoint'),
     (DEFAULT, {"job.checkpoint.kind": "existingClaim"}, "job.checkpoint.existingClaim is empty; name it"),
     (DEFAULT, {"job.checkpoint.kind": "hostPath"}, "job.checkpoint.hostPath is empty; name it"),
     (DEFAULT, {"kafka.data.existingClaim": "old"}, "kafka.data.existingClaim=old is of no use with kind=claim"),

@@ -173,6 +173,9 @@
 {{- if and (include "market-spread.checkpointNode" .) $job.driver.pool (not $job.executors.pool) (not $tolerated) }}
 - {{ printf "job.driver.pool=%s and job.executors.pool=\"\" with a %s checkpoint, which one node can write: executors come to no node of that pool, so they would stay Pending; use one pool, or ReadWriteMany" $job.driver.pool $once | quote }}
 {{- end }}
+{{- if and (include "market-spread.checkpointNode" .) (not $job.driver.pool) $job.executors.pool (not $tolerated) }}
+- {{ printf "job.driver.pool=\"\" and job.executors.pool=%s with a %s checkpoint, which one node can write: the driver comes to no node of that pool, and executors that must join it would stay Pending; use one pool, or ReadWriteMany" $job.executors.pool $once | quote }}
+{{- end }}
 {{- end }}
 
 {{- define "market-spread.checks.volumes" -}}

@@ -83,11 +83,11 @@ def test_windows_that_have_ended_are_put_out_before_the_job_ends(tmp_path: Path)
 
 
 WRONG = """
-from market_spread.streaming import Filter, Pipeline, Sink, Source, Text
+from market_spread.streaming import MapBatches, Pipeline, Sink, Source, Text
 
 def wrong() -> Pipeline:
-    rows = Source("lines", Text()).to(Filter("f", lambda row: row.text is not None))
-    return rows.to_sink(Sink("out", Text()), name="wrong")
+    step = MapBatches("parts", takes=("text",), gives={"text": "string"}, function=lambda rows: {"text": 1 // 0})
+    return Source("lines", Text()).to(step).to_sink(Sink("out", Text()), name="wrong")
 """
 
 
@@ -97,7 +97,7 @@ def test_failure_is_told_without_a_log_that_is_gone(tmp_path: Path) -> None:
     with pytest.raises(MarketSpreadError) as raised:
         outcome(tmp_path, f"{tmp_path}/wrong.py:wrong", MICRO_BATCH, "lines", [b"a"])
 
-    assert "AttributeError: 'bool' object has no attribute" in str(raised.value)
+    assert "ZeroDivisionError: integer division or modulo by zero" in str(raised.value)
     assert "log:" not in str(raised.value)
 
 

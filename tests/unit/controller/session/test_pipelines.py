@@ -36,7 +36,7 @@ def test_describe_says_what_else_one_should_know() -> None:
 
 WRONG = """
 from pyspark.sql import functions as F
-from market_spread.streaming import FlatMap, Map, Pipeline, RangeWindow, Row, Sink, Source, Text
+from market_spread.streaming import Filter, FlatMap, Map, Pipeline, RangeWindow, Row, Sink, Source, Text
 
 def made(step=None, keep=None) -> Pipeline:
     rows = Source("lines", Text())
@@ -53,6 +53,8 @@ def in_window():
     cut = Source("lines", Text()).to(Map("cut", {"at": lambda row: F.unix_micros(F.current_timestamp())}))
     window = RangeWindow("w", size_s=1, aggregates={"n": lambda row: F.sum(row.amount)})
     return cut.timed_by("at").key_by("text").to(window).to_sink(Sink("out", Text("{n}")), name="wrong")
+def truth(): return made(Filter("some", lambda row: row.text is not None))
+def nothing(): return made(Map("cut", {"x": lambda row: print(end="")}))
 """
 
 
@@ -65,6 +67,8 @@ def in_window():
         ("raised", "wrong.py:12: a function of 'cut' raised ZeroDivisionError: integer"),
         ("of_spark", "wrong.py:13: a function of 'cut' raised TypeError: split() missing 1 required"),
         ("of_sink", "wrong.py:14: 'out' reads the field 'txt'; the rows have text; did you mean 'text'?"),
+        ("truth", "a function of 'some' returned True; let it return a column, such as F.lit(True)"),
+        ("nothing", "a function of 'cut' returned None; let it return a column, such as F.lit(True)"),
         ("in_window", "wrong.py:18: 'w' reads the field 'amount'; the rows have text, at"),
     ],
 )

@@ -55,8 +55,9 @@ def find(application: str) -> Pipeline:
 def find_checked(application: str) -> Pipeline:
     """The pipeline as `find` has it. UsageError, too, for the first mistake in its functions of columns.
 
-    That is a function that raises, or reads a field that its rows do not have. The columns are those of Spark Connect,
-    which has the same functions. What they cannot do is left to Spark, as are types and functions of arrays.
+    That is a function that raises, returns no column, or reads a field that its rows do not have. The columns are those
+    of Spark Connect, which has the same functions. What they cannot do is left to Spark, as are types and functions of
+    arrays.
     """
     pipeline = find(application)
     with pyspark_without_jvm():
@@ -95,7 +96,8 @@ def _check(name: str, function: Function, fields: Names) -> None:
     row = Row({field: F.col(field) for field in (*fields, *RESERVED_NAMES)})
     where = ""
     try:
-        read = [*_fields_in(function(row).to_plan(None))]
+        column = function(row)
+        read = [*_fields_in(column.to_plan(None))] if hasattr(column, "to_plan") else None
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         user = [frame for frame in frames if not frame.filename.startswith(_NOT_THE_USER)]
@@ -109,6 +111,8 @@ def _check(name: str, function: Function, fields: Names) -> None:
             raise PipelineError(said) from error
         else:
             return
+    if read is None:
+        raise PipelineError(f"a function of {name!r} returned {column!r}; let it return a column, such as F.lit(True)")
     if missing := [field for field in read if field not in row]:
         near = get_close_matches(missing[0], fields, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

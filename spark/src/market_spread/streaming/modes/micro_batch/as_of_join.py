@@ -34,9 +34,6 @@ from market_spread.streaming.record_codec import count_messages, records_to_fram
 Array = npt.NDArray[Any]
 
 
-# Frames as arrays
-
-
 class Origin(NamedTuple):
     """Where a frame came from, when it was sent (0: unknown) and read."""
 
@@ -105,9 +102,6 @@ def messages_of(layouts: Sequence[Layout], chunks: Iterable[pd.DataFrame]) -> li
             source, reason, origin = words.split(" ", 2)
             frames[int(source)].append(RecordFrame(value or b"", origin, int(reason)))
     return [Messages(*each) for each in zip(layouts, frames, strict=True)]
-
-
-# The join of arrays
 
 
 class FrameJoin:

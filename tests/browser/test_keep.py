@@ -41,12 +41,13 @@ def test_csv_has_what_is_shown_as_plain_numbers(site: Site, run: SyntheticRun, w
     assert latencies[1]["p99.9, us"] == ""
     assert begin <= float(latencies[0]["from_unix_ms"]) < float(latencies[-1]["to_unix_ms"]) <= end
     assert sum(int(cell["samples"]) for cell in cells) == len(run.values(END_TO_END, {}, begin, end))
-    assert [(event["from"], event["what"]) for event in events] == [
-        ("0:36.0", "batch 3 ended, its commit took 610.0 ms"),
-        ("0:46.0", "batch 4 ended, its commit took 610.0 ms"),
-        ("0:46.0", "17 late frames of sender"),
-        ("0:46.9", "again"),
+    assert [list(event.values()) for event in events] == [
+        [str(BEGIN_MS + 36_120), "610", "boundary", "batch 3 ended, its commit took 610.0 ms"],
+        [str(BEGIN_MS + 46_120), "610", "boundary", "batch 4 ended, its commit took 610.0 ms"],
+        [str(BEGIN_MS + 46_120), "", "sender", "17 late frames of sender"],
+        [str(BEGIN_MS + 47_000), "", "restart", "again"],
     ]
+    assert list(events[0]) == ["from_unix_ms", "length, ms", "kind", "what"]
     p99 = {row["percentile"]: row["intended to receipt, us"] for row in curve}["99"]
     assert int(p99) == percentile_us(run.values(END_TO_END, MEASURED, begin, end), 99)
     assert watching.complaints == []

@@ -41,13 +41,25 @@ function boundaries(model) {
     const commits = numbersOf(model, COMMIT.name).find((each) => each.labels.source === labels.source);
     // Nobody knows when the first began: no later than its first push.
     const changes = intervals.filter(({ value }, at) => at === 0 || value !== intervals[at - 1].value);
-    return changes.slice(1).flatMap(({ end: at, value }, before) => {
-      if (at - changes[before].end < BATCH_MS_MIN) return [];
-      const ms = 1000 * (commits?.intervals.findLast(({ end }) => end <= at)?.value ?? 0);
-      const text = `batch ${value} ended, its commit took ${latency(1000 * ms)}`;
+    return changes.slice(1).flatMap(({ start, end: at, value }, before) => {
+      const ended = endedBetween(changes[before].value, value);
+      // In the long intervals of a long run many a short batch ends.
+      if (at - changes[before].end < BATCH_MS_MIN * ended) return [];
+      if (ended > 1) {
+        const text = `${counted(ended, "batch", "batches")} ended, the last of them batch ${value}`;
+        return [{ kind: "boundary", begin_unix_ms: start, duration_ms: at - start, within: true, text }];
+      }
+      const commit = commits?.intervals.findLast(({ end }) => end <= at)?.value;
+      const ms = 1000 * (commit ?? 0);
+      const text = `batch ${value} ended${commit === undefined ? "" : `, its commit took ${latency(1000 * ms)}`}`;
       return [{ kind: "boundary", begin_unix_ms: at - ms, duration_ms: ms, text }];
     });
   });
+}
+
+/** How many batches ended from one to another; after a start without a checkpoint they count from 0 again. @param {number} before @param {number} value */
+function endedBetween(before, value) {
+  return value > before ? value - before : value + 1;
 }
 
 /** @param {RunModel} model @returns {EventData[]} */
@@ -59,6 +71,7 @@ function lateFrames(model) {
         kind: "sender",
         begin_unix_ms: start,
         duration_ms: end - start,
+        within: true,
         text: `${counted(value, "late frame")} of ${labels.source}`,
       })),
   );

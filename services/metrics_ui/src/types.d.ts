@@ -238,6 +238,8 @@ export interface EventData {
   kind: string;
   begin_unix_ms: number;
   duration_ms: number;
+  /** Whether it is only known that it was within that time, not how long it lasted. */
+  within?: boolean;
   text: string;
 }
 export interface CausesData {

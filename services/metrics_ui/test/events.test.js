@@ -58,8 +58,39 @@ test("seconds in which frames were late are events of their sender, others are n
   assert.deepEqual(
     eventsSoFar(modelOf({ series: [series("sender_frames_late_total", "counter", { source: "sender-0" }, late)] })),
     [
-      { kind: "sender", begin_unix_ms: 1000, duration_ms: 1000, text: "1 late frame of sender-0" },
-      { kind: "sender", begin_unix_ms: 2000, duration_ms: 1000, text: "12 late frames of sender-0" },
+      { kind: "sender", begin_unix_ms: 1000, duration_ms: 1000, within: true, text: "1 late frame of sender-0" },
+      { kind: "sender", begin_unix_ms: 2000, duration_ms: 1000, within: true, text: "12 late frames of sender-0" },
     ],
   );
+});
+
+test("in the long intervals of a long run the short batches are no events, of the long ones their number is told", () => {
+  const of = (perInterval) => {
+    const ids = Array.from({ length: 4 }, (_none, at) => [at * 60_000, (at + 1) * 60_000, (at + 1) * perInterval]);
+    return eventsSoFar(modelOf({ series: [series("job_batch_id", "gauge", { source: "job" }, ids)] }));
+  };
+
+  assert.deepEqual(of(20), []);
+  assert.deepEqual(of(6)[0], {
+    kind: "boundary",
+    begin_unix_ms: 60_000,
+    duration_ms: 60_000,
+    within: true,
+    text: "6 batches ended, the last of them batch 12",
+  });
+  assert.equal(of(1).length, 3);
+});
+
+test("a job that counts its batches from 0 again has no long batch by that", () => {
+  const ids = [500, 520, 19, 39].map((id, at) => [at * 20_000, (at + 1) * 20_000, id]);
+
+  assert.deepEqual(eventsSoFar(modelOf({ series: [series("job_batch_id", "gauge", { source: "job" }, ids)] })), []);
+});
+
+test("a commit that nobody has timed has no length", () => {
+  const ids = [1, 1, 1, 1, 1, 1, 2].map((id, at) => [at * 1000, (at + 1) * 1000, id]);
+
+  assert.deepEqual(eventsSoFar(modelOf({ series: [series("job_batch_id", "gauge", { source: "job" }, ids)] })), [
+    { kind: "boundary", begin_unix_ms: 7000, duration_ms: 0, text: "batch 2 ended" },
+  ]);
 });

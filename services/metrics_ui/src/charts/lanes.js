@@ -4,7 +4,7 @@ import { Figure } from "./figure.js";
 import { axisFont, brushHooks, marksHook, placed, timeAxis, timeCursor } from "./plot.js";
 import { eventAt, eventsIn, lanesOf } from "../causes.js";
 import { h, setText } from "../dom.js";
-import { clockTime, counted, elapsed, fixed } from "../format.js";
+import { NONE, clockTime, counted, elapsed, fixed } from "../format.js";
 import { colour } from "../theme.js";
 
 /** @import {Lane} from "../causes.js" */
@@ -60,7 +60,14 @@ export class Lanes {
     this.#place?.plot()?.setData(this.#data());
     this.#read(this.#place?.plot() ?? null);
     const shown = eventsIn(events, view.range);
-    this.figure.describe(summaryOf(this.#lanes, view), () => shown.map((event) => rowOf(event, view)));
+    this.figure.describe(
+      summaryOf(this.#lanes, view),
+      () => shown.map((event) => rowOf(event, view)),
+      () => [
+        ["from_unix_ms", "length, ms", "kind", "what"],
+        ...shown.map((event) => [event.begin_unix_ms, lengthOf(event), event.kind, event.text]),
+      ],
+    );
   }
 
   release() {
@@ -175,7 +182,7 @@ function summaryOf(lanes, view) {
   if (found.length === 0) return "No event is known in this range.";
   return found
     .map(({ title, events }) => {
-      const longest = Math.max(...events.map(({ duration_ms: length }) => length));
+      const longest = Math.max(0, ...events.map(lengthOf).filter((length) => length !== null));
       const most = longest > 0 ? `, at most ${fixed(longest, longest < 10 ? 1 : 0)} ms` : "";
       return `${title}: ${counted(events.length, "event")}${most}`;
     })
@@ -183,6 +190,13 @@ function summaryOf(lanes, view) {
 }
 
 /** @param {EventData} event @param {View} view @returns {Cell[]} */
-function rowOf({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
-  return [elapsed((from - begin) / 1000, 1), length > 0 ? `${fixed(length, 1)} ms` : "–", text];
+function rowOf(event, { begin }) {
+  const length = lengthOf(event);
+  const at = elapsed((event.begin_unix_ms - begin) / 1000, 1);
+  return [at, length === null ? NONE : `${fixed(length, 1)} ms`, event.text];
+}
+
+/** How long it lasted, ms; null if that is not known, or it is a moment. @param {EventData} event */
+function lengthOf({ duration_ms: length, within }) {
+  return within || length <= 0 ? null : length;
 }

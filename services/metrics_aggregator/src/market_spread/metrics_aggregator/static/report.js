@@ -2871,7 +2871,14 @@
       this.#place?.plot()?.setData(this.#data());
       this.#read(this.#place?.plot() ?? null);
       const shown2 = eventsIn(events, view.range);
-      this.figure.describe(summaryOf(this.#lanes, view), () => shown2.map((event) => rowOf2(event, view)));
+      this.figure.describe(
+        summaryOf(this.#lanes, view),
+        () => shown2.map((event) => rowOf2(event, view)),
+        () => [
+          ["from_unix_ms", "length, ms", "kind", "what"],
+          ...shown2.map((event) => [event.begin_unix_ms, lengthOf(event), event.kind, event.text])
+        ]
+      );
     }
     release() {
       this.figure.release();
@@ -2974,13 +2981,18 @@
     const found = lanes.map(({ title, events }) => ({ title, events: eventsIn(events, view.range) })).filter(({ events }) => events.length > 0);
     if (found.length === 0) return "No event is known in this range.";
     return found.map(({ title, events }) => {
-      const longest = Math.max(...events.map(({ duration_ms: length }) => length));
+      const longest = Math.max(0, ...events.map(lengthOf).filter((length) => length !== null));
       const most = longest > 0 ? `, at most ${fixed2(longest, longest < 10 ? 1 : 0)} ms` : "";
       return `${title}: ${counted(events.length, "event")}${most}`;
     }).join("; ");
   }
-  function rowOf2({ begin_unix_ms: from, duration_ms: length, text }, { begin }) {
-    return [elapsed((from - begin) / 1e3, 1), length > 0 ? `${fixed2(length, 1)} ms` : "–", text];
+  function rowOf2(event, { begin }) {
+    const length = lengthOf(event);
+    const at = elapsed((event.begin_unix_ms - begin) / 1e3, 1);
+    return [at, length === null ? NONE : `${fixed2(length, 1)} ms`, event.text];
+  }
+  function lengthOf({ duration_ms: length, within }) {
+    return within || length <= 0 ? null : length;
   }
 
   // src/events.js
@@ -3001,13 +3013,22 @@
     return numbersOf(model, BATCH.name).flatMap(({ labels, intervals }) => {
       const commits = numbersOf(model, COMMIT.name).find((each) => each.labels.source === labels.source);
       const changes = intervals.filter(({ value }, at) => at === 0 || value !== intervals[at - 1].value);
-      return changes.slice(1).flatMap(({ end: at, value }, before) => {
-        if (at - changes[before].end < BATCH_MS_MIN) return [];
-        const ms = 1e3 * (commits?.intervals.findLast(({ end }) => end <= at)?.value ?? 0);
-        const text = `batch ${value} ended, its commit took ${latency(1e3 * ms)}`;
+      return changes.slice(1).flatMap(({ start: start2, end: at, value }, before) => {
+        const ended = endedBetween(changes[before].value, value);
+        if (at - changes[before].end < BATCH_MS_MIN * ended) return [];
+        if (ended > 1) {
+          const text2 = `${counted(ended, "batch", "batches")} ended, the last of them batch ${value}`;
+          return [{ kind: "boundary", begin_unix_ms: start2, duration_ms: at - start2, within: true, text: text2 }];
+        }
+        const commit = commits?.intervals.findLast(({ end }) => end <= at)?.value;
+        const ms = 1e3 * (commit ?? 0);
+        const text = `batch ${value} ended${commit === void 0 ? "" : `, its commit took ${latency(1e3 * ms)}`}`;
         return [{ kind: "boundary", begin_unix_ms: at - ms, duration_ms: ms, text }];
       });
     });
+  }
+  function endedBetween(before, value) {
+    return value > before ? value - before : value + 1;
   }
   function lateFrames(model) {
     return numbersOf(model, LATE.name).flatMap(
@@ -3015,6 +3036,7 @@
         kind: "sender",
         begin_unix_ms: start2,
         duration_ms: end - start2,
+        within: true,
         text: `${counted(value, "late frame")} of ${labels.source}`
       }))
     );

@@ -56,3 +56,30 @@ test("every event has what the format asks for", () => {
 test("nothing is named where nothing is", () => {
   assert.deepEqual(traceOf({ runId: "r", beginMs: 0, orders: [], events: [] }).traceEvents, []);
 });
+
+test("of a thread no event begins before another one has ended: readers of the format drop those", () => {
+  const at = (begin_unix_ms, duration_ms) => ({ kind: "gc", begin_unix_ms, duration_ms, text: `${begin_unix_ms}` });
+  const hosts = { ...ORDER, sent_unix_us: 2_000_000, ingested_unix_us: 2_000_090, emitted_unix_us: 2_000_080 };
+  const { traceEvents } = traceOf({
+    runId: "r",
+    beginMs: 1_000.4,
+    orders: [ORDER, hosts],
+    events: [at(2_000, 10), at(2_005, 20), at(2_010, 0), at(2_010, 5), at(2_030, 1)],
+  });
+  const complete = traceEvents.filter(({ ph }) => ph === "X");
+
+  for (const one of complete) {
+    const others = complete.filter((other) => other !== one && other.pid === one.pid && other.tid === one.tid);
+    assert.ok(
+      others.every(({ ts, dur }) => ts >= one.ts + one.dur || one.ts >= ts + dur),
+      `${one.name} at ${one.ts}`,
+    );
+  }
+  assert.equal(complete.filter(({ pid }) => pid === 2).length, 5);
+  assert.equal(complete.filter(({ pid, tid }) => pid === 1 && tid === 2).length, 4);
+  const rows = traceEvents.filter(({ name, pid }) => name === "thread_name" && pid === 2);
+  assert.deepEqual(
+    rows.map(({ args }) => args.name),
+    ["GC", "GC 2", "GC 3"],
+  );
+});

@@ -3052,7 +3052,7 @@
   var ORDERS = 1;
   var EVENTS = 2;
   function traceOf({ runId, beginMs, orders, events }) {
-    const lanes = lanesOf(events);
+    const lanes = lanesOf(events).flatMap((lane) => apart2(lane, beginMs));
     return {
       displayTimeUnit: "ms",
       otherData: { run_id: runId, begin_unix_ms: String(beginMs) },
@@ -3068,10 +3068,8 @@
           lanes.map(({ title }) => title)
         ),
         ...orders.flatMap(
-          (order, at) => segmentsOf(order).map(
-            ({ title, fromUs, toUs }) => complete(title, "stage", ORDERS, at + 1, fromUs - beginMs * 1e3, toUs - fromUs, {
-              order_id: order.order_id
-            })
+          (order, at) => stagesOf2(order, beginMs * 1e3).map(
+            ({ title, ts, dur }) => complete(title, "stage", ORDERS, at + 1, ts, dur, { order_id: order.order_id })
           )
         ),
         ...lanes.flatMap(
@@ -3081,6 +3079,33 @@
         )
       ]
     };
+  }
+  function apart2({ kind, title, events }, beginMs) {
+    const rows = [];
+    for (const event of [...events].sort((one, other) => one.begin_unix_ms - other.begin_unix_ms)) {
+      const { begin_unix_ms: from, duration_ms: length } = event;
+      const ts = Math.round((from - beginMs) * 1e3);
+      let row = rows.find(({ endUs }) => endUs <= ts);
+      if (!row) {
+        row = { kind, title: rows.length > 0 ? `${title} ${rows.length + 1}` : title, events: [], endUs: -Infinity };
+        rows.push(row);
+      }
+      row.events.push(event);
+      row.endUs = ts + atLeastOne(length * 1e3);
+    }
+    return rows;
+  }
+  function stagesOf2(order, beginUs) {
+    let endUs = -Infinity;
+    return segmentsOf(order).map(({ title, fromUs, toUs }) => {
+      const ts = Math.max(Math.round(fromUs - beginUs), endUs);
+      const dur = atLeastOne(toUs - beginUs - ts);
+      endUs = ts + dur;
+      return { title, ts, dur };
+    });
+  }
+  function atLeastOne(us) {
+    return Math.max(1, Math.round(us));
   }
   function named(pid, name, threads) {
     if (threads.length === 0) return [];
@@ -3095,7 +3120,7 @@
     ];
   }
   function complete(name, cat, pid, tid, ts, dur, args) {
-    return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: Math.max(1, Math.round(dur)), args };
+    return { name, ph: "X", cat, pid, tid, ts: Math.round(ts), dur: atLeastOne(dur), args };
   }
 
   // src/parts/faults.js

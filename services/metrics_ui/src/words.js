@@ -4,13 +4,18 @@
 
 /** @type {[RegExp, string][]} */
 const WORDS = [
-  [/\b([Aa])n order\b/g, "$1 message"],
-  [/\border(s?)\b/g, "message$1"],
-  [/\bOrder(s?)\b/g, "Message$1"],
-  [/\balert(s?)\b/g, "output$1"],
-  [/\bAlert(s?)\b/g, "Output$1"],
-  [/\bSpark\b/g, "the system"],
+  [alone("([Aa])n order"), "$1 message"],
+  [alone("order(s?)"), "message$1"],
+  [alone("Order(s?)"), "Message$1"],
+  [alone("alert(s?)"), "output$1"],
+  [alone("Alert(s?)"), "Output$1"],
+  [alone("Spark"), "the system"],
 ];
+
+/** A word that is no part of a name, as of a partition (orders/0) or a topic (orders-v1); a rate has it with /s. @param {string} word */
+function alone(word) {
+  return new RegExp(`(?<![\\w/]|\\w[.-])${word}(?!\\w|/(?!s\\b)|[.-]\\w)`, "g");
+}
 
 /** A text of ours in the words of the run. @param {RunModel} model @param {string} text @returns {string} */
 export function inWordsOf(model, text) {

@@ -44,3 +44,10 @@ test("what was processed is counted live only by a job of ours", () => {
   assert.equal(countedHow(modelOf("pipeline")), "the job counts live, up to 2 s late");
   assert.equal(countedHow(modelOf("attached")), "it is told by what the system has committed");
 });
+
+test("names that the user gave are left as they are", () => {
+  const named = "orders/0 was behind, alerts/others too; orders-v1, eu.orders.v1, my-alerts and Spark-in are topics";
+
+  assert.equal(inWordsOf(modelOf("command"), named), named);
+  assert.equal(inWordsOf(modelOf("command"), "orders/s, alerts/s. Alerts-"), "messages/s, outputs/s. Outputs-");
+});

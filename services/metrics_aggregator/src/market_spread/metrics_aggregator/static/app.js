@@ -1273,13 +1273,16 @@
 
   // src/words.js
   var WORDS = [
-    [/\b([Aa])n order\b/g, "$1 message"],
-    [/\border(s?)\b/g, "message$1"],
-    [/\bOrder(s?)\b/g, "Message$1"],
-    [/\balert(s?)\b/g, "output$1"],
-    [/\bAlert(s?)\b/g, "Output$1"],
-    [/\bSpark\b/g, "the system"]
+    [alone("([Aa])n order"), "$1 message"],
+    [alone("order(s?)"), "message$1"],
+    [alone("Order(s?)"), "Message$1"],
+    [alone("alert(s?)"), "output$1"],
+    [alone("Alert(s?)"), "Output$1"],
+    [alone("Spark"), "the system"]
   ];
+  function alone(word) {
+    return new RegExp(`(?<![\\w/]|\\w[.-])${word}(?!\\w|/(?!s\\b)|[.-]\\w)`, "g");
+  }
   function inWordsOf(model, text) {
     return model.system ? WORDS.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text) : text;
   }
@@ -5556,8 +5559,8 @@
     return sparkline2.map((value, at) => {
       if (value === null) return "";
       const y = height * (1 - Math.log(value / low) / span);
-      const alone = move(at) === "M" && (sparkline2[at + 1] ?? null) === null ? "h0.01" : "";
-      return `${move(at)}${(at * step).toFixed(1)} ${y.toFixed(1)}${alone}`;
+      const alone2 = move(at) === "M" && (sparkline2[at + 1] ?? null) === null ? "h0.01" : "";
+      return `${move(at)}${(at * step).toFixed(1)} ${y.toFixed(1)}${alone2}`;
     }).join("");
   }
   var highestOf = (run) => scaleOf([run])?.high ?? null;

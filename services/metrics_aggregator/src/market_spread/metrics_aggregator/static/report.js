@@ -1665,13 +1665,16 @@
 
   // src/words.js
   var WORDS = [
-    [/\b([Aa])n order\b/g, "$1 message"],
-    [/\border(s?)\b/g, "message$1"],
-    [/\bOrder(s?)\b/g, "Message$1"],
-    [/\balert(s?)\b/g, "output$1"],
-    [/\bAlert(s?)\b/g, "Output$1"],
-    [/\bSpark\b/g, "the system"]
+    [alone("([Aa])n order"), "$1 message"],
+    [alone("order(s?)"), "message$1"],
+    [alone("Order(s?)"), "Message$1"],
+    [alone("alert(s?)"), "output$1"],
+    [alone("Alert(s?)"), "Output$1"],
+    [alone("Spark"), "the system"]
   ];
+  function alone(word) {
+    return new RegExp(`(?<![\\w/]|\\w[.-])${word}(?!\\w|/(?!s\\b)|[.-]\\w)`, "g");
+  }
   function inWordsOf(model, text) {
     return model.system ? WORDS.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text) : text;
   }

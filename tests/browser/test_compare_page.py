@@ -168,6 +168,21 @@ def test_a_run_without_a_result_has_the_percentiles_of_its_histogram(several: Si
     assert "%" in row[OPEN]
 
 
+def test_a_run_without_documents_is_named_and_differs_in_nothing(several: Site, watched: Open) -> None:
+    page = watched().open(f"{several.url}#/compare/{FAST}%2C{OPEN}%2C{SLOW}", ".compare canvas")
+    lacking = page.get_by_text(f"Nothing is known of what {OPEN} ran with.", exact=True)
+
+    row = table(page, "What the runs were made with, where it differs")
+    assert list(row) == ["workload.linger_ms"]
+    assert row["workload.linger_ms"][OPEN] == "–"
+    expect(lacking).to_be_visible()
+
+    page = watched().open(f"{several.url}#/compare/{FAST}%2C{OPEN}", ".compare canvas")
+
+    expect(page.get_by_text(f"Nothing is known of what {OPEN} ran with.", exact=True)).to_be_visible()
+    assert page.get_by_text("What the runs were made with").count() == 0
+
+
 @pytest.mark.parametrize(
     ("item", "said"),
     [

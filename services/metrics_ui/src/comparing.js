@@ -1,7 +1,7 @@
 /** What two runs or more have in common and what not: figure by figure against the first, and in their manifests. */
 
 import { signedPercent } from "./chartfacts.js";
-import { NONE, counted, fixed, latency, whole } from "./format.js";
+import { NONE, counted, fixed, latency, rate, whole } from "./format.js";
 
 /** @import {Documents, Facts} from "./types.js" */
 
@@ -26,8 +26,8 @@ export const FIGURES = [
   { path: "service_time_ns.p99", title: "service time p99", say: ofNs },
   { path: "boundary_gap_ns_median", title: "commit pause, median", say: ofNs },
   { path: "latency_samples", title: "latency samples", say: whole },
-  { path: "offered_rate_per_s", title: "offered, messages/s", say: whole },
-  { path: "achieved_rate_per_s", title: "achieved, messages/s", say: whole },
+  { path: "offered_rate_per_s", title: "offered, messages/s", say: rate },
+  { path: "achieved_rate_per_s", title: "achieved, messages/s", say: rate },
   { path: "cpu_us_per_message", title: "CPU of the job a message", say: ofUs },
   { path: "broker_cpu_us_per_message", title: "CPU of the broker a message", say: ofUs },
 ];
@@ -88,20 +88,28 @@ function deltaText(first, value) {
 }
 
 /**
- * What the runs were made with, where it is not the same in all: its name, then its value in each. What no manifest says
- * is not known to differ.
+ * What the runs were made with, where it is not the same in all: its name, then its value in each. A run of which nothing
+ * is known, as one out of a file, is not known to differ.
  * @param {Documents[]} documents of the runs
  * @returns {string[][]}
  */
 export function differences(documents) {
-  const facts = documents.map(({ manifest, result }) => {
-    const { settings, machine, workload, mode } = result ?? {};
-    return flat(/** @type {Facts} */ (manifest?.sections ?? { settings, machine, workload, mode }));
-  });
+  const facts = documents.map(madeWith);
   const names = [...new Set(facts.flatMap((of) => [...of.keys()]))].sort();
   return names
     .map((name) => [name, ...facts.map((of) => textOf(of.get(name)))])
-    .filter(([, ...values]) => new Set(values).size > 1);
+    .filter(([, ...values]) => new Set(values.filter((_value, at) => isKnown(documents[at]))).size > 1);
+}
+
+/** Whether anything is known of what a run was made with. @param {Documents} documents */
+export function isKnown(documents) {
+  return [...madeWith(documents).values()].some((value) => value !== undefined);
+}
+
+/** @param {Documents} documents */
+function madeWith({ manifest, result }) {
+  const { settings, machine, workload, mode } = result ?? {};
+  return flat(/** @type {Facts} */ (manifest?.sections ?? { settings, machine, workload, mode }));
 }
 
 /** @param {unknown} value */

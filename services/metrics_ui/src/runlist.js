@@ -1,6 +1,6 @@
 /** The list of runs: its columns, and which rows it shows in which order. */
 
-import { NONE, dateTime, duration, latency, whole } from "./format.js";
+import { NONE, dateTime, duration, fixed, latency, rate } from "./format.js";
 
 /** @import {RunHead} from "./types.js" */
 
@@ -97,8 +97,8 @@ export const COLUMNS = [
       return highest === null ? NONE : `up to ${latency(highest / 1000)}`;
     },
   },
-  numeric("achieved_rate_per_s", "messages/s", whole),
-  numeric("cpu_us_per_message", "CPU, µs/message", (us) => us.toFixed(2)),
+  numeric("achieved_rate_per_s", "messages/s", rate),
+  numeric("cpu_us_per_message", "CPU, µs/message", (us) => fixed(us, 2)),
   { key: "what", title: "what", numeric: false, value: (run) => run.title, text: (run) => run.title },
   { key: "state", title: "state", numeric: false, value: stateOf, text: stateOf },
   {
@@ -113,7 +113,10 @@ export const COLUMNS = [
     title: "length",
     numeric: true,
     value: lengthMs,
-    text: (run) => duration(lengthMs(run) ?? 0),
+    text: (run) => {
+      const ms = lengthMs(run);
+      return ms === null ? NONE : duration(ms);
+    },
   },
 ];
 

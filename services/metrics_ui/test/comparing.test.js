@@ -135,3 +135,26 @@ test("a run without a sparkline, or with one that means nothing, has none", () =
     ["one", "none", "text", "nought"],
   );
 });
+
+test("a run of which nothing is known is not known to differ", () => {
+  const [one, other] = ["a", "b"].map((model) => ({ manifest: { sections: { cpu: { model, threads: 2 } } } }));
+
+  assert.deepEqual(differences([one, one, {}]), []);
+  assert.deepEqual(differences([one, { result: {} }, other]), [["cpu.model", "a", "–", "b"]]);
+});
+
+test("a slow rate is told in the list and the comparison as exactly as on the page of the run", () => {
+  const slow = head("a", { achieved_rate_per_s: 2.5, cpu_us_per_message: 1234.5 });
+  const text = (key) => COLUMNS.find((column) => column.key === key).text(slow);
+
+  assert.equal(text("achieved_rate_per_s"), "2.50");
+  assert.equal(text("cpu_us_per_message"), "1,234.50");
+  assert.equal(figureRows([{ achieved_rate_per_s: 2.5 }], 0)[0].cells[0].text, "2.50");
+});
+
+test("a run that has pushed nothing has no length", () => {
+  const text = (run) => COLUMNS.find(({ key }) => key === "length").text(run);
+
+  assert.equal(text({ run_id: "a", live: true }), "–");
+  assert.equal(text({ run_id: "a", begin_unix_ms: 1000, end_unix_ms: 8000 }), "7 s");
+});

@@ -2,7 +2,7 @@
 
 import { CurveChart } from "../charts/curve.js";
 import { Heatmap, latencyRange } from "../charts/heatmap.js";
-import { commandOf, differences, figureRows, runsOf } from "../comparing.js";
+import { commandOf, differences, figureRows, isKnown, runsOf } from "../comparing.js";
 import { h, table } from "../dom.js";
 import { messageOf } from "../feed.js";
 import { latency, percentName, whole } from "../format.js";
@@ -162,18 +162,18 @@ function figuresOf(view) {
 /** @param {Compared[]} runs */
 function differencesTable(runs) {
   const rows = differences(runs.map(({ documents }) => documents));
+  const unknown = runs.filter(({ documents }) => !isKnown(documents));
+  const lacking =
+    unknown.length > 0 ? `Nothing is known of what ${unknown.map(({ id }) => id).join(", ")} ran with.` : "";
   if (rows.length === 0) {
-    const known = runs.some(({ documents }) => documents.manifest?.sections || documents.result);
-    return h(
-      "p.about",
-      {},
-      known ? "The manifests of all runs say the same." : "Nothing is known of how the runs were made.",
-    );
+    const same = ["The manifests of all runs say the same.", "The manifests of the other runs say the same."];
+    const isCompared = runs.length - unknown.length > 1;
+    return h("p.about", {}, [lacking, isCompared ? same[Math.min(1, unknown.length)] : ""].filter(Boolean).join(" "));
   }
   const made = table({
     caption: "What the runs were made with, where it differs",
     columns: [{ title: "" }, ...runs.map(({ id }) => ({ title: id }))],
   });
   made.setRows(rows);
-  return made.element;
+  return lacking ? h("div", {}, made.element, h("p.about", {}, lacking)) : made.element;
 }

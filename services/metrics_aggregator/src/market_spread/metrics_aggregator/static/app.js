@@ -2365,8 +2365,8 @@
     { path: "service_time_ns.p99", title: "service time p99", say: ofNs },
     { path: "boundary_gap_ns_median", title: "commit pause, median", say: ofNs },
     { path: "latency_samples", title: "latency samples", say: whole },
-    { path: "offered_rate_per_s", title: "offered, messages/s", say: whole },
-    { path: "achieved_rate_per_s", title: "achieved, messages/s", say: whole },
+    { path: "offered_rate_per_s", title: "offered, messages/s", say: rate },
+    { path: "achieved_rate_per_s", title: "achieved, messages/s", say: rate },
     { path: "cpu_us_per_message", title: "CPU of the job a message", say: ofUs },
     { path: "broker_cpu_us_per_message", title: "CPU of the broker a message", say: ofUs }
   ];
@@ -2411,15 +2411,19 @@
     return signedPercent(value / first - 1, 1);
   }
   function differences(documents) {
-    const facts = documents.map(({ manifest, result }) => {
-      const { settings, machine, workload, mode } = result ?? {};
-      return flat(
-        /** @type {Facts} */
-        manifest?.sections ?? { settings, machine, workload, mode }
-      );
-    });
+    const facts = documents.map(madeWith);
     const names = [...new Set(facts.flatMap((of) => [...of.keys()]))].sort();
-    return names.map((name) => [name, ...facts.map((of) => textOf(of.get(name)))]).filter(([, ...values]) => new Set(values).size > 1);
+    return names.map((name) => [name, ...facts.map((of) => textOf(of.get(name)))]).filter(([, ...values]) => new Set(values.filter((_value, at) => isKnown(documents[at]))).size > 1);
+  }
+  function isKnown(documents) {
+    return [...madeWith(documents).values()].some((value) => value !== void 0);
+  }
+  function madeWith({ manifest, result }) {
+    const { settings, machine, workload, mode } = result ?? {};
+    return flat(
+      /** @type {Facts} */
+      manifest?.sections ?? { settings, machine, workload, mode }
+    );
   }
   function textOf(value) {
     if (value === void 0 || value === null) return NONE;
@@ -3062,20 +3066,19 @@
   }
   function differencesTable(runs) {
     const rows = differences(runs.map(({ documents }) => documents));
+    const unknown = runs.filter(({ documents }) => !isKnown(documents));
+    const lacking = unknown.length > 0 ? `Nothing is known of what ${unknown.map(({ id }) => id).join(", ")} ran with.` : "";
     if (rows.length === 0) {
-      const known = runs.some(({ documents }) => documents.manifest?.sections || documents.result);
-      return h(
-        "p.about",
-        {},
-        known ? "The manifests of all runs say the same." : "Nothing is known of how the runs were made."
-      );
+      const same = ["The manifests of all runs say the same.", "The manifests of the other runs say the same."];
+      const isCompared = runs.length - unknown.length > 1;
+      return h("p.about", {}, [lacking, isCompared ? same[Math.min(1, unknown.length)] : ""].filter(Boolean).join(" "));
     }
     const made = table({
       caption: "What the runs were made with, where it differs",
       columns: [{ title: "" }, ...runs.map(({ id }) => ({ title: id }))]
     });
     made.setRows(rows);
-    return made.element;
+    return lacking ? h("div", {}, made.element, h("p.about", {}, lacking)) : made.element;
   }
 
   // src/charts/timechart.js
@@ -5598,8 +5601,8 @@
         return highest === null ? NONE : `up to ${latency(highest / 1e3)}`;
       }
     },
-    numeric("achieved_rate_per_s", "messages/s", whole),
-    numeric("cpu_us_per_message", "CPU, µs/message", (us) => us.toFixed(2)),
+    numeric("achieved_rate_per_s", "messages/s", rate),
+    numeric("cpu_us_per_message", "CPU, µs/message", (us) => fixed2(us, 2)),
     { key: "what", title: "what", numeric: false, value: (run) => run.title, text: (run) => run.title },
     { key: "state", title: "state", numeric: false, value: stateOf, text: stateOf },
     {
@@ -5614,7 +5617,10 @@
       title: "length",
       numeric: true,
       value: lengthMs,
-      text: (run) => duration(lengthMs(run) ?? 0)
+      text: (run) => {
+        const ms = lengthMs(run);
+        return ms === null ? NONE : duration(ms);
+      }
     }
   ];
   function filtered(runs, text) {

@@ -15,6 +15,7 @@ from market_spread.controller.sweep.session import Probing, search_json, search_
 from market_spread.controller.views.output import html_view
 from tests.browser.conftest import Open
 from tests.browser.page_fixtures import table
+from tests.browser.test_keep import rows_of
 from tests.unit.controller.compare.run_fixtures import run
 from tests.unit.controller.compare.test_report import made
 from tests.unit.controller.sweep.test_probing import OBJECTIVES, SEARCH, FakeRuns, say_nothing
@@ -141,6 +142,33 @@ def test_a_history_marks_its_change(watched: Open, history: str) -> None:
 
     assert "+33.3%" in page.locator(".points text").all_text_contents()
     assert page.locator(".points .mark").count() == 1
+
+
+def test_a_history_tells_the_median_at_each_run_in_its_table_and_its_file(watched: Open, history: str) -> None:
+    page = watched().open(history, ".points .point")
+
+    page.get_by_role("button", name="charts / tables").click()
+    page.locator(".twin tbody tr").nth(39).wait_for()
+    medians = [row.locator("td").last.inner_text() for row in page.locator(".twin tbody tr").all()]
+    _, rows = rows_of(page, page.locator("figure h3").inner_text())
+
+    assert [medians[0], medians[19], medians[20], medians[39]] == ["30", "30", "40", "40"]
+    values = [list(row.values()) for row in rows]
+    assert values[0][0] == "run-0"
+    assert [float(values[at][1]) for at in (0, 39)] == [30.0, 40.000039]
+    assert values[0][2:4] == ["", ""], "a run has no interval"
+
+
+def test_a_comparison_is_kept_as_plain_numbers(watched: Open, comparison: str) -> None:
+    page = watched().open(comparison, ".points .point")
+
+    _, rows = rows_of(page, page.locator("figure h3").inner_text())
+
+    title = "latency, shift"
+    assert list(rows[0]) == ["percentile", title, "latency, low, shift", "latency, high, shift"]
+    assert [row["percentile"] for row in rows] == ["p50", "p99"]
+    assert float(rows[1]["latency, low, shift"]) < float(rows[1][title]) < float(rows[1]["latency, high, shift"])
+    assert round(float(rows[1][title]), 3) == 0.1
 
 
 def test_a_page_whose_script_may_not_run_names_the_way_to_its_tables(watched: Open, comparison: str) -> None:

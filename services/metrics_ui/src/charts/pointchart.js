@@ -48,7 +48,11 @@ export class PointChart {
     this.figure.plot.addEventListener("pointermove", (event) => this.#pointed(event));
     this.figure.plot.addEventListener("pointerleave", () => this.#show(-1));
     this.figure.plot.addEventListener("blur", () => this.#show(-1));
-    this.figure.describe(summaryOf(facts), () => this.#rows());
+    this.figure.describe(
+      summaryOf(facts),
+      () => this.#rows(),
+      () => this.#raw(),
+    );
     this.height = facts.small ? 200 : 380;
     this.figure.plot.style.setProperty("height", `${this.height}px`);
     new ResizeObserver(() => this.#fit()).observe(this.figure.plot);
@@ -172,19 +176,40 @@ export class PointChart {
 
   /** A row for each x, a column for each line. */
   #rows() {
-    const { lines, say } = this.facts;
-    const names = [
-      ...new Set(lines.filter(({ quiet }) => !quiet).flatMap(({ points }) => points.map((of) => of.name))),
-    ];
-    return names.map((name) => [
+    const { say } = this.facts;
+    return this.#found().map(({ name, points }) => [
       name,
-      ...lines.map(({ points }) => {
-        const found = points.find((point) => point.name === name);
+      ...points.map((found) => {
         if (!found) return "–";
         const { y, low, high } = found;
         return low == null || high == null ? say(y) : `${say(y)} (${say(low)} to ${say(high)})`;
       }),
     ]);
+  }
+
+  /** The same in plain numbers, each with the ends of its interval; shifts are shares. */
+  #raw() {
+    const { x, y, lines } = this.facts;
+    const titles = lines.flatMap(({ title }) => [title, `${title}, low`, `${title}, high`]);
+    return [
+      [x.title, ...titles.map((title) => `${title}, ${y.title}`)],
+      ...this.#found().map(({ name, points }) => [
+        name,
+        ...points.flatMap((found) => [found?.y ?? null, found?.low ?? null, found?.high ?? null]),
+      ]),
+    ];
+  }
+
+  /** The points of each x by their name, those of a quiet line by what it is there. */
+  #found() {
+    const { lines } = this.facts;
+    const loud = lines.filter(({ quiet }) => !quiet).flatMap(({ points }) => points);
+    return [...new Map(loud.map(({ name, x }) => [name, x]))].map(([name, x]) => ({
+      name,
+      points: lines.map(({ quiet, points }) =>
+        quiet ? points.findLast((point) => point.x <= x) : points.find((point) => point.name === name),
+      ),
+    }));
   }
 }
 

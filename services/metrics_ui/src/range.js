@@ -64,7 +64,7 @@ export function moved(range, direction, span) {
 /** The newest part of a run, as wide as the range; a minute for a whole run. @param {Range} range @returns {Choice} */
 export function newest(range) {
   const widthMs = range.whole ? FOLLOW_MS : range.to - range.from;
-  return { kind: "last", ms: Math.round(widthMs / 1000) * 1000 };
+  return { kind: "last", ms: Math.max(1, Math.round(widthMs / 1000)) * 1000 };
 }
 
 /**
@@ -115,7 +115,9 @@ function secondsOf(text) {
 export function choiceText(choice) {
   if (choice.kind === "whole") return "whole";
   if (choice.kind === "last") return `last-${choice.ms / 1000}`;
-  return choice.kind === "fixed" ? `${Math.round(choice.from)}-${Math.round(choice.to)}` : "";
+  if (choice.kind !== "fixed") return "";
+  const from = Math.round(choice.from);
+  return `${from}-${Math.max(Math.round(choice.to), from + 1)}`; // the same moment twice would be no range
 }
 
 /** The choice that an address names; what was judged if it names none. @param {string | null} text @returns {Choice} */

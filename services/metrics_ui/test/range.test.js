@@ -102,3 +102,11 @@ test("a choice comes back out of the address", () => {
   );
   assert.deepEqual([null, "last-0", "5-5", "9-1", "nonsense"].map(choiceOf), [JUDGED, JUDGED, JUDGED, JUDGED, JUDGED]);
 });
+
+test("a range that is shorter than the address tells is read from it again", () => {
+  const choice = resolve({ kind: "last", ms: 0.1 }, { from: 0, to: 1000.3 });
+
+  assert.equal(choiceText({ kind: "fixed", ...choice }), "1000-1001");
+  assert.deepEqual(choiceOf("1000-1001"), { kind: "fixed", from: 1000, to: 1001 });
+  assert.equal(choiceText(newest({ from: 0, to: 400, whole: false })), "last-1");
+});

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { rate } from "../src/format.js";
 import { RunModel } from "../src/model.js";
+import { rateSummary } from "../src/parts/lines.js";
 import { View } from "../src/view.js";
 
 const SPAN = { from: 0, to: 10_000 };
@@ -126,4 +128,17 @@ test("bins are never narrower than those that fit, but may be wider", () => {
   const widths = [0, 500, 5000].map((widthMs) => new View(model([SENT]), WHOLE, SPAN, { widthMs }).widthMs);
 
   assert.deepEqual(widths, [1000, 1000, 5000]);
+});
+
+test("of a live run whose newest figures are all on their way no rate from bin to bin is said", () => {
+  /** @type {import("../src/types.js").SeriesData[]} */
+  const series = [
+    { name: "sent", kind: "counter", labels: {}, total: 10, intervals: [[0, 500, 10]] },
+    { name: "read", kind: "counter", labels: {}, total: 10, intervals: [[0, 1000, 10]] },
+  ];
+  const live = new RunModel({ format: 1, run_id: "r1", live: true, generated_unix_ms: 1000, series });
+  const view = new View(live, { from: 0, to: 1000, whole: true }, { from: 0, to: 1000 });
+
+  assert.equal(rateSummary(view, [{ title: "offered", of: { name: "sent" } }], rate), "offered 20.0");
+  assert.match(rateSummary(view, [{ title: "read", of: { name: "read" } }], rate), /^read 10.0, 10.0 to 10.0 from/);
 });

@@ -154,7 +154,10 @@ export function rateSummary(view, throughput, text) {
         .map(({ value }) => value)
         .filter((value) => value !== null);
       const flow = view.flowLabel === "measured" ? " while measuring" : "";
-      return `${title} ${text(view.rate(of))}${flow}, ${text(Math.min(...values))} to ${text(Math.max(...values))} from bin to bin`;
+      // Of a live run all of a short range may still be on its way.
+      const bins =
+        values.length > 0 ? `, ${text(Math.min(...values))} to ${text(Math.max(...values))} from bin to bin` : "";
+      return `${title} ${text(view.rate(of))}${flow}${bins}`;
     })
     .join("; ");
 }

@@ -2557,7 +2557,7 @@
   }
   function newest(range) {
     const widthMs = range.whole ? FOLLOW_MS : range.to - range.from;
-    return { kind: "last", ms: Math.round(widthMs / 1e3) * 1e3 };
+    return { kind: "last", ms: Math.max(1, Math.round(widthMs / 1e3)) * 1e3 };
   }
   function binWidth(range, coarsenessMs, most) {
     const least = Math.max((range.to - range.from) / most, coarsenessMs * 0.9);
@@ -2584,7 +2584,9 @@
   function choiceText(choice) {
     if (choice.kind === "whole") return "whole";
     if (choice.kind === "last") return `last-${choice.ms / 1e3}`;
-    return choice.kind === "fixed" ? `${Math.round(choice.from)}-${Math.round(choice.to)}` : "";
+    if (choice.kind !== "fixed") return "";
+    const from = Math.round(choice.from);
+    return `${from}-${Math.max(Math.round(choice.to), from + 1)}`;
   }
   function choiceOf(text) {
     if (text === "whole") return WHOLE2;
@@ -3328,7 +3330,8 @@
     return throughput.filter(({ of }) => view.has(of)).map(({ title, of }) => {
       const values = view.rateBins(of).map(({ value }) => value).filter((value) => value !== null);
       const flow = view.flowLabel === "measured" ? " while measuring" : "";
-      return `${title} ${text(view.rate(of))}${flow}, ${text(Math.min(...values))} to ${text(Math.max(...values))} from bin to bin`;
+      const bins = values.length > 0 ? `, ${text(Math.min(...values))} to ${text(Math.max(...values))} from bin to bin` : "";
+      return `${title} ${text(view.rate(of))}${flow}${bins}`;
     }).join("; ");
   }
 

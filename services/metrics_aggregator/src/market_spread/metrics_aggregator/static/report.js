@@ -2549,7 +2549,8 @@
     return throughput.filter(({ of }) => view.has(of)).map(({ title, of }) => {
       const values = view.rateBins(of).map(({ value }) => value).filter((value) => value !== null);
       const flow = view.flowLabel === "measured" ? " while measuring" : "";
-      return `${title} ${text(view.rate(of))}${flow}, ${text(Math.min(...values))} to ${text(Math.max(...values))} from bin to bin`;
+      const bins = values.length > 0 ? `, ${text(Math.min(...values))} to ${text(Math.max(...values))} from bin to bin` : "";
+      return `${title} ${text(view.rate(of))}${flow}${bins}`;
     }).join("; ");
   }
 

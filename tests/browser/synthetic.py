@@ -40,6 +40,7 @@ class SyntheticRun:
     """Pushes of sender, receiver and job, second by second; `recorded` has every value of every histogram."""
 
     run_id: str = "20251124-160000-quick"
+    title: str = "quick: 20,000 messages/s"
     seconds: int = 90
     seed: int = 7
     live: bool = False
@@ -72,7 +73,7 @@ class SyntheticRun:
         return {
             "format": 1,
             "run_id": self.run_id,
-            "title": "quick: 20,000 messages/s",
+            "title": self.title,
             "live": self.live,
             "phase": self.phase(end),
             "verdict": "" if self.live else "passed",

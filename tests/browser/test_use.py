@@ -274,3 +274,10 @@ def test_choosing_a_file_shows_where_the_focus_is(judged: Site, watched: Open) -
 
     expect(page.locator("#run-file")).to_be_focused()
     assert page.locator("label[for=run-file]").evaluate("(label) => getComputedStyle(label).outlineStyle") == "solid"
+
+
+def test_a_long_name_without_blanks_does_not_widen_a_small_screen(watched: Open) -> None:
+    with Site(SyntheticRun(title=f"a_{'workload_of_ours_' * 6}: 20,000 messages/s")) as site:
+        page = watched(width=390).open(site.url)
+
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390

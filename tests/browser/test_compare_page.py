@@ -168,6 +168,12 @@ def test_a_run_without_a_result_has_the_percentiles_of_its_histogram(several: Si
     assert "%" in row[OPEN]
 
 
+def test_an_address_of_more_runs_than_fit_says_which_are_compared(several: Site, watched: Open) -> None:
+    page = watched().open(f"{several.url}#/compare/{FAST}%2C{SLOW}%2C{OPEN}%2Ca%2Cb%2Cc%2Cd", ".compare .notice")
+
+    expect(page.locator(".toast")).to_have_text("The address names 7 runs; the first 6 are compared.")
+
+
 def test_a_run_without_documents_is_named_and_differs_in_nothing(several: Site, watched: Open) -> None:
     page = watched().open(f"{several.url}#/compare/{FAST}%2C{OPEN}%2C{SLOW}", ".compare canvas")
     lacking = page.get_by_text(f"Nothing is known of what {OPEN} ran with.", exact=True)

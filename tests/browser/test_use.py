@@ -281,3 +281,19 @@ def test_a_long_name_without_blanks_does_not_widen_a_small_screen(watched: Open)
         page = watched(width=390).open(site.url)
 
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_typed_range_that_is_none_is_said_with_how_to_write_one(site: Site, watched: Open) -> None:
+    page = watched().open(site.url)
+    field = page.get_by_label("Range, as 0:30-1:15 or last 90")
+
+    field.fill("1:15-0:30")
+    field.press("Enter")
+
+    said = "“1:15-0:30” is no range; one is written from the earlier to the later, as 0:30-1:15 or last 90."
+    expect(page.locator(".toast")).to_have_text(said)
+
+    field.fill("last 1 min")
+    field.press("Enter")
+
+    expect(page.get_by_role("button", name="last 1 min")).to_have_attribute("aria-pressed", "true")

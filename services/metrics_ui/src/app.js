@@ -141,9 +141,9 @@ class App {
     try {
       const run = await this.feed.openText(await file.text());
       location.hash = routeText({ ...this.route, page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
-      this.#say(`Opened ${run} from ${file.name}.`);
+      this.say(`Opened ${run} from ${file.name}.`);
     } catch (error) {
-      this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : messageOf(error));
+      this.say(error instanceof SyntaxError ? `${file.name} cannot be read.` : messageOf(error));
     }
   }
 
@@ -267,8 +267,8 @@ class App {
     const named = this.#pinned || !this.feed.served ? {} : { run: model.runId };
     const fits = overlaps(route.choice, span);
     const shown = model.judged ? "what was judged is shown" : "the whole run is shown";
-    if (!fits) this.#say(`The range of the address lies outside of this run; ${shown}.`);
-    if (route.refused) this.#say(`The range “${route.refused}” of the address cannot be read; ${shown}.`);
+    if (!fits) this.say(`The range of the address lies outside of this run; ${shown}.`);
+    if (route.refused) this.say(`The range “${route.refused}” of the address cannot be read; ${shown}.`);
     this.route = { ...route, ...named, ...(fits ? {} : { choice: JUDGED }), refused: "" };
     if (routeText(this.route) === routeText(route) && !route.refused) return;
     history.replaceState(null, "", routeText(this.route));
@@ -315,8 +315,8 @@ class App {
     return new View(view.history, { ...view.span, whole: true }, view.span);
   }
 
-  /** @param {string} text */
-  #say(text) {
+  /** Tell the reader something, for some seconds. @param {string} text */
+  say(text) {
     setText(this.toast, text);
     show(this.toast, true);
     clearTimeout(this.#toastTimer);

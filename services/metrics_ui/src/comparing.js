@@ -123,7 +123,12 @@ export function commandOf(runIds) {
   return `market-spread compare ${runIds.join(" ")} --html comparison.html`;
 }
 
-/** The runs that an address names, each once. @param {string} item @returns {string[]} */
+/** The runs that an address names, each once, as many as fit. @param {string} item @returns {string[]} */
 export function runsOf(item) {
-  return [...new Set(item.split(",").filter(Boolean))].slice(0, RUNS_MAX);
+  return namedIn(item).slice(0, RUNS_MAX);
+}
+
+/** All of them. @param {string} item @returns {string[]} */
+export function namedIn(item) {
+  return [...new Set(item.split(",").filter(Boolean))];
 }

@@ -1,6 +1,6 @@
 /** The planned faults of a result: when each disturbed the output, with its figures in words. Times are Unix milliseconds. */
 
-import { counted } from "./format.js";
+import { counted, whole } from "./format.js";
 
 /** @import {Part, ResultData} from "./types.js" */
 
@@ -30,8 +30,8 @@ export function faultBands(result) {
 export function faultText({ silence_s: silence, recovered_s: recovered, lost, late, doubled, orders }) {
   const back = recovered === null ? "not seen to recover" : `recovered ${seconds(recovered)} after its end`;
   return (
-    `silent for ${seconds(silence)}, ${back}; of ${counted(orders, "order")} that it met ${lost} lost, ${late} late` +
-    (doubled > 0 ? `, ${doubled} answered twice` : "")
+    `silent for ${seconds(silence)}, ${back}; of ${counted(orders, "order")} that it met ${whole(lost)} lost, ${whole(late)} late` +
+    (doubled > 0 ? `, ${whole(doubled)} answered twice` : "")
   );
 }
 

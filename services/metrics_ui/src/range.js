@@ -89,7 +89,7 @@ export function nextWidth(widthMs, direction) {
 }
 
 /**
- * A range in words of time since the begin, as "0:30-1:15" or "last 90": the choice, or null if it is none.
+ * A range in words of time since the begin, as "0:30-1:15", "last 90" or "last 5 min": the choice, or null if it is none.
  * @param {string} text
  * @param {{from: number, to: number}} span
  * @returns {Choice | null}
@@ -97,8 +97,8 @@ export function nextWidth(widthMs, direction) {
 export function typedChoice(text, span) {
   const plain = text.trim().toLowerCase();
   if (plain === "" || plain === "whole run") return WHOLE;
-  const last = /^last (\d+)( s)?$/.exec(plain);
-  if (last) return { kind: "last", ms: Math.max(1, Number(last[1])) * 1000 };
+  const last = /^last (\d+)( s| min)?$/.exec(plain);
+  if (last) return { kind: "last", ms: Math.max(1, Number(last[1])) * (last[2] === " min" ? 60_000 : 1000) };
   const parts = plain.split(/\s*[-–]\s*/).map(secondsOf);
   const [from, to] = parts;
   if (parts.length !== 2 || from === null || to === null || from >= to) return null;

@@ -347,6 +347,8 @@ export interface App {
   toggleTheme: () => void;
   help: () => void;
   openFile: (file: File) => Promise<void>;
+  /** Tell the reader something, for some seconds. */
+  say: (text: string) => void;
 }
 /** An open run's page; the list of runs is one that needs no view. */
 export interface Page {

@@ -103,6 +103,11 @@ test("a choice comes back out of the address", () => {
   assert.deepEqual([null, "last-0", "5-5", "9-1", "nonsense"].map(choiceOf), [JUDGED, JUDGED, JUDGED, JUDGED, JUDGED]);
 });
 
+test("the presets can be typed as they are called", () => {
+  assert.deepEqual(typedChoice("last 5 min", { from: 0, to: 1 }), { kind: "last", ms: 300_000 });
+  assert.equal(typedChoice("last 5 h", { from: 0, to: 1 }), null);
+});
+
 test("a range that is shorter than the address tells is read from it again", () => {
   const choice = resolve({ kind: "last", ms: 0.1 }, { from: 0, to: 1000.3 });
 

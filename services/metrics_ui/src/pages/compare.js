@@ -2,7 +2,7 @@
 
 import { CurveChart } from "../charts/curve.js";
 import { Heatmap, latencyRange } from "../charts/heatmap.js";
-import { commandOf, differences, figureRows, isKnown, runsOf } from "../comparing.js";
+import { RUNS_MAX, commandOf, differences, figureRows, isKnown, namedIn, runsOf } from "../comparing.js";
 import { h, table } from "../dom.js";
 import { messageOf } from "../feed.js";
 import { latency, percentName, whole } from "../format.js";
@@ -39,6 +39,8 @@ export class ComparePage {
     } else {
       this.#load();
     }
+    const named = namedIn(item).length;
+    if (named > RUNS_MAX) app.say(`The address names ${named} runs; the first ${RUNS_MAX} are compared.`);
   }
 
   update() {}

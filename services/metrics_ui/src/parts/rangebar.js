@@ -16,6 +16,8 @@ const PRESETS = [
   { title: "last 5 min", choice: { kind: "last", ms: 300_000 } },
 ];
 
+const EXAMPLES = "0:30-1:15 or last 90";
+
 export class RangeBar {
   /** @type {Part | null} */
   #span = null;
@@ -46,7 +48,7 @@ export class RangeBar {
       size: 15,
       spellcheck: "false",
       autocomplete: "off",
-      "aria-label": "Range, as 0:30-1:15 or last 90",
+      "aria-label": `Range, as ${EXAMPLES}`,
       on: { change: () => this.#typed() },
     });
     this.length = h("span.length");
@@ -117,9 +119,11 @@ export class RangeBar {
     if (!this.#span) return;
     const choice = typedChoice(this.field.value, this.#span);
     setAttribute(this.field, "aria-invalid", choice === null ? "true" : null);
-    if (choice !== null) {
-      this.app.choose(choice);
-      this.field.blur();
+    if (choice === null) {
+      this.app.say(`“${this.field.value}” is no range; one is written from the earlier to the later, as ${EXAMPLES}.`);
+      return;
     }
+    this.app.choose(choice);
+    this.field.blur();
   }
 }

@@ -479,7 +479,7 @@
   }
   function faultText({ silence_s: silence, recovered_s: recovered, lost, late, doubled, orders }) {
     const back = recovered === null ? "not seen to recover" : `recovered ${seconds(recovered)} after its end`;
-    return `silent for ${seconds(silence)}, ${back}; of ${counted(orders, "order")} that it met ${lost} lost, ${late} late` + (doubled > 0 ? `, ${doubled} answered twice` : "");
+    return `silent for ${seconds(silence)}, ${back}; of ${counted(orders, "order")} that it met ${whole(lost)} lost, ${whole(late)} late` + (doubled > 0 ? `, ${whole(doubled)} answered twice` : "");
   }
   function aroundFault({ from, to }) {
     return { from: from - AROUND_MS, to: to + AROUND_MS };
@@ -2433,7 +2433,10 @@
     return `market-spread compare ${runIds.join(" ")} --html comparison.html`;
   }
   function runsOf(item) {
-    return [...new Set(item.split(",").filter(Boolean))].slice(0, RUNS_MAX);
+    return namedIn(item).slice(0, RUNS_MAX);
+  }
+  function namedIn(item) {
+    return [...new Set(item.split(",").filter(Boolean))];
   }
 
   // src/parts/latencies.js
@@ -2570,8 +2573,8 @@
   function typedChoice(text, span) {
     const plain = text.trim().toLowerCase();
     if (plain === "" || plain === "whole run") return WHOLE2;
-    const last = /^last (\d+)( s)?$/.exec(plain);
-    if (last) return { kind: "last", ms: Math.max(1, Number(last[1])) * 1e3 };
+    const last = /^last (\d+)( s| min)?$/.exec(plain);
+    if (last) return { kind: "last", ms: Math.max(1, Number(last[1])) * (last[2] === " min" ? 6e4 : 1e3) };
     const parts = plain.split(/\s*[-–]\s*/).map(secondsOf);
     const [from, to] = parts;
     if (parts.length !== 2 || from === null || to === null || from >= to) return null;
@@ -2959,6 +2962,8 @@
       } else {
         this.#load();
       }
+      const named2 = namedIn(item).length;
+      if (named2 > RUNS_MAX) app.say(`The address names ${named2} runs; the first ${RUNS_MAX} are compared.`);
     }
     update() {
     }
@@ -6418,6 +6423,7 @@
     { title: "last 1 min", choice: { kind: "last", ms: 6e4 } },
     { title: "last 5 min", choice: { kind: "last", ms: 3e5 } }
   ];
+  var EXAMPLES = "0:30-1:15 or last 90";
   var RangeBar = class {
     /** @type {Part | null} */
     #span = null;
@@ -6447,7 +6453,7 @@
         size: 15,
         spellcheck: "false",
         autocomplete: "off",
-        "aria-label": "Range, as 0:30-1:15 or last 90",
+        "aria-label": `Range, as ${EXAMPLES}`,
         on: { change: () => this.#typed() }
       });
       this.length = h("span.length");
@@ -6513,10 +6519,12 @@
       if (!this.#span) return;
       const choice = typedChoice(this.field.value, this.#span);
       setAttribute(this.field, "aria-invalid", choice === null ? "true" : null);
-      if (choice !== null) {
-        this.app.choose(choice);
-        this.field.blur();
+      if (choice === null) {
+        this.app.say(`“${this.field.value}” is no range; one is written from the earlier to the later, as ${EXAMPLES}.`);
+        return;
       }
+      this.app.choose(choice);
+      this.field.blur();
     }
   };
 
@@ -6618,9 +6626,9 @@
       try {
         const run = await this.feed.openText(await file.text());
         location.hash = routeText({ ...this.route, page: "overview", item: "", run, choice: JUDGED, widthMs: 0 });
-        this.#say(`Opened ${run} from ${file.name}.`);
+        this.say(`Opened ${run} from ${file.name}.`);
       } catch (error) {
-        this.#say(error instanceof SyntaxError ? `${file.name} cannot be read.` : messageOf(error));
+        this.say(error instanceof SyntaxError ? `${file.name} cannot be read.` : messageOf(error));
       }
     }
     /** Draw what has changed, once for all changes of a moment. */
@@ -6734,8 +6742,8 @@
       const named2 = this.#pinned || !this.feed.served ? {} : { run: model.runId };
       const fits = overlaps(route.choice, span);
       const shown2 = model.judged ? "what was judged is shown" : "the whole run is shown";
-      if (!fits) this.#say(`The range of the address lies outside of this run; ${shown2}.`);
-      if (route.refused) this.#say(`The range “${route.refused}” of the address cannot be read; ${shown2}.`);
+      if (!fits) this.say(`The range of the address lies outside of this run; ${shown2}.`);
+      if (route.refused) this.say(`The range “${route.refused}” of the address cannot be read; ${shown2}.`);
       this.route = { ...route, ...named2, ...fits ? {} : { choice: JUDGED }, refused: "" };
       if (routeText(this.route) === routeText(route) && !route.refused) return;
       history.replaceState(null, "", routeText(this.route));
@@ -6777,8 +6785,8 @@
       if (view.range.whole && !this.route.widthMs) return view;
       return new View(view.history, { ...view.span, whole: true }, view.span);
     }
-    /** @param {string} text */
-    #say(text) {
+    /** Tell the reader something, for some seconds. @param {string} text */
+    say(text) {
       setText(this.toast, text);
       show(this.toast, true);
       clearTimeout(this.#toastTimer);

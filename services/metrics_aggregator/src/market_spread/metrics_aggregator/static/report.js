@@ -728,7 +728,7 @@
   }
   function faultText({ silence_s: silence, recovered_s: recovered, lost, late, doubled, orders }) {
     const back = recovered === null ? "not seen to recover" : `recovered ${seconds(recovered)} after its end`;
-    return `silent for ${seconds(silence)}, ${back}; of ${counted(orders, "order")} that it met ${lost} lost, ${late} late` + (doubled > 0 ? `, ${doubled} answered twice` : "");
+    return `silent for ${seconds(silence)}, ${back}; of ${counted(orders, "order")} that it met ${whole(lost)} lost, ${whole(late)} late` + (doubled > 0 ? `, ${whole(doubled)} answered twice` : "");
   }
   function aroundFault({ from, to }) {
     return { from: from - AROUND_MS, to: to + AROUND_MS };

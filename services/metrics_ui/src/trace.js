@@ -16,10 +16,11 @@ const EVENTS = 2;
 
 /**
  * The trace. Times are from the begin of the run on, as the pages have them.
- * @param {{runId: string, beginMs: number, orders: OrderData[], events: EventData[]}} given
+ * @param {{runId: string, beginMs: number, orders: OrderData[], events: EventData[], say?: (text: string) => string}} given
+ *   say: a text in the words of the run
  * @returns {{displayTimeUnit: "ms", otherData: Record<string, string>, traceEvents: TraceEvent[]}}
  */
-export function traceOf({ runId, beginMs, orders, events }) {
+export function traceOf({ runId, beginMs, orders, events, say = (text) => text }) {
   const lanes = lanesOf(events).flatMap((lane) => apart(lane, beginMs));
   return {
     displayTimeUnit: "ms",
@@ -27,8 +28,8 @@ export function traceOf({ runId, beginMs, orders, events }) {
     traceEvents: [
       ...named(
         ORDERS,
-        "slowest orders",
-        orders.map(({ order_id: id, symbol }) => `order ${id} ${symbol ?? ""}`.trim()),
+        say("slowest orders"),
+        orders.map(({ order_id: id, symbol }) => `${say(`order ${id}`)} ${symbol ?? ""}`.trim()),
       ),
       ...named(
         EVENTS,

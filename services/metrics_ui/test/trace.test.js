@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { traceOf } from "../src/trace.js";
+import { inWordsOf } from "../src/words.js";
 
 const ORDER = {
   order_id: 7,
@@ -55,6 +56,17 @@ test("every event has what the format asks for", () => {
 
 test("nothing is named where nothing is", () => {
   assert.deepEqual(traceOf({ runId: "r", beginMs: 0, orders: [], events: [] }).traceEvents, []);
+});
+
+test("a trace of a system that is not ours has its words, and leaves names alone", () => {
+  /** @param {string} text */
+  const say = (text) => inWordsOf(/** @type {any} */ ({ system: { kind: "command", steps: [] } }), text);
+  const order = { ...ORDER, symbol: "order" };
+
+  const { traceEvents } = traceOf({ runId: "r", beginMs: 0, orders: [order], events: [], say });
+
+  const names = traceEvents.filter(({ ph }) => ph === "M").map(({ args }) => args.name);
+  assert.deepEqual(names.filter(Boolean), ["slowest messages", `message ${order.order_id} order`]);
 });
 
 test("of a thread no event begins before another one has ended: readers of the format drop those", () => {

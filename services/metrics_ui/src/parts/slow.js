@@ -179,6 +179,7 @@ export class SlowSeconds {
       beginMs: begin,
       orders: ordersIn(this.#causes.orders, range),
       events: eventsIn(this.#causes.events, range),
+      say: this.say,
     });
     saveText(`${model.runId || "run"}-trace.json`, JSON.stringify(trace), "application/json");
   }

@@ -3055,7 +3055,7 @@
   // src/trace.js
   var ORDERS = 1;
   var EVENTS = 2;
-  function traceOf({ runId, beginMs, orders, events }) {
+  function traceOf({ runId, beginMs, orders, events, say = (text) => text }) {
     const lanes = lanesOf(events).flatMap((lane) => apart2(lane, beginMs));
     return {
       displayTimeUnit: "ms",
@@ -3063,8 +3063,8 @@
       traceEvents: [
         ...named(
           ORDERS,
-          "slowest orders",
-          orders.map(({ order_id: id, symbol }) => `order ${id} ${symbol ?? ""}`.trim())
+          say("slowest orders"),
+          orders.map(({ order_id: id, symbol }) => `${say(`order ${id}`)} ${symbol ?? ""}`.trim())
         ),
         ...named(
           EVENTS,
@@ -3411,7 +3411,8 @@
         runId: model.runId,
         beginMs: begin,
         orders: ordersIn(this.#causes.orders, range),
-        events: eventsIn(this.#causes.events, range)
+        events: eventsIn(this.#causes.events, range),
+        say: this.say
       });
       saveText(`${model.runId || "run"}-trace.json`, JSON.stringify(trace), "application/json");
     }

@@ -373,11 +373,11 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: LINES.to(MapBatches("cut", takes=("text",), gives={"n": "integr"}, function=anything)),
-        "'cut' has 'n' of type 'integr'; use a type of Spark, as bigint",
+        "'cut' has 'n' of type 'integr'; use one of Spark, such as bigint",
     ),
     (
         lambda: LINES.key_by("text").to(replace(LONGEST, state={"n": int})),  # type: ignore[dict-item]
-        "'longest' has 'n' of type <class 'int'>; use a type of Spark, as bigint",
+        "'longest' has 'n' of type <class 'int'>; use one of Spark, such as bigint",
     ),
     (
         lambda: ORDERS.key_by("symbol").to(RangeWindow("minute", size_s=0.0015, aggregates={})),

@@ -208,7 +208,7 @@ class Stream:
             raise PipelineError(f"{step.name!r} has on_error={chosen!r}; it takes {' and '.join(get_args(OnError))}")
         types = {**getattr(step, "gives", {}), **getattr(step, "state", {})}
         if name := next((it for it, of in types.items() if not _TYPE.match(str(of))), ""):
-            raise PipelineError(f"{step.name!r} has {name!r} of type {types[name]!r}; use a type of Spark, as bigint")
+            raise PipelineError(f"{step.name!r} has {name!r} of type {types[name]!r}; use one of Spark, such as bigint")
         _refuse_reserved_names(repr(step.name), step.adds)
         if isinstance(step, stateful.StateComputation):
             return self._with_state(step)

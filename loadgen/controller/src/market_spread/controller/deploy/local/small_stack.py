@@ -86,7 +86,7 @@ def small_stack(
 
 
 def _without_log(_: object, error: BaseException | None, __: object) -> None:
-    """Who reads of an error finds no log any more: it is gone with the folder."""
+    """By the time the error is read, its log is gone with the folder."""
     if isinstance(error, MarketSpreadError):
         error.args = (str(error).partition(" (log: ")[0],)
 

@@ -104,6 +104,7 @@ class TestInEveryMode:
     def test_what_follows_a_json_value_makes_it_unreadable(self, mode: str) -> None:
         good = '{"name": "x", "n": 1}'
         wrong = [good + good, good + " x", good + ",", good + "," + good, good + "]", good + "}", f"[{good}]", "null"]
+        wrong += [f'{good}],"x":[{good}', f'{good}] , "only": [{good}']
 
         found = run(to_out(NOTES), {"in": [*wrong, f" {good}\r"]}, mode=mode)
 

@@ -92,7 +92,9 @@ def _parsed(rows: DataFrame, messages: Json | Csv) -> DataFrame:
     else:
         parse, text = F.from_json, F.concat(F.lit('{"only":['), "text", F.lit('],"end":0}'))
         schema = f"only array<struct<{messages.schema}>>, end int"
-        record = F.when(F.size("_parsed.only") == 1, F.get("_parsed.only", F.lit(0)))
+        # A text with brackets can end the array and begin another one.
+        is_alone = ~F.col("text").rlike(r"\]\s*,") | (F.array_join(F.json_object_keys(text), " ") == "only end")
+        record = F.when((F.size("_parsed.only") == 1) & is_alone, F.get("_parsed.only", F.lit(0)))
     parsed = parse(text, f"{schema}, `{_MALFORMED}` string", options)
     readable = record.isNotNull() & F.col(f"_parsed.{_MALFORMED}").isNull()
     missing = F.lit(False)

@@ -58,7 +58,7 @@ def clocks_apart(bounds: Mapping[str, ClockOffset], one: str = "receiver", other
 
 
 def _ahead_of_sender(trips: Mapping[str, Mapping[str, RoundTrip]], one: str, limit_us: float) -> ClockOffset | None:
-    """The same; by the one phase and sender that tell of most, if by these it is above the limit for certain."""
+    """How far it is ahead of a sender: by the phase and sender that tell of most, if above the limit for certain."""
     # The hull may allow less: of a clock that was moved, or of one of several that is not as the others.
     throughout = clock_bounds(trips)  # also of what was not asked in a phase
     phases = (throughout | clock_bounds({phase: of_phase}) for phase, of_phase in trips.items())

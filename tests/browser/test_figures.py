@@ -261,7 +261,8 @@ def test_finer_data_of_a_long_run_is_said_to_load_and_comes_again_after_another_
     with Site(run) as site:
         watching, held = watched(), list[Route]()
         watching.page.route("**/data?from_unix_ms=*", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
-        page = watching.open(site.url)
+        with watching.page.expect_request("**/data?from_unix_ms=*"):
+            page = watching.open(site.url)
         expect(page.locator(".range .length").last).to_have_text("bins of 30 s; finer data is loading", timeout=30_000)
         assert table(page, "The triple of latencies")[lags]["p50"] == "–"
 

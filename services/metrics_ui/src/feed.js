@@ -2,7 +2,7 @@
 
 import { LiveStream } from "./live.js";
 import { RunModel } from "./model.js";
-import { BINS, COARSE, LATENCY, fetchData, fetchDocuments, firstQuery, pageQuery, rangeQuery } from "./rundata.js";
+import { BINS, fetchData, fetchDocuments, fetchFine, firstQuery, pageQuery, rangeQuery, sideQuery } from "./rundata.js";
 import { runInText } from "./runfile.js";
 import { END_TO_END } from "./steps.js";
 
@@ -144,7 +144,7 @@ export class Feed {
   async load(runId, coarse = false) {
     const file = this.#files.get(runId);
     if (file) return { model: new RunModel(file.data), documents: {} };
-    const [data, documents] = await Promise.all([fetchData(runId, coarse ? COARSE : LATENCY), fetchDocuments(runId)]);
+    const [data, documents] = await Promise.all([fetchData(runId, sideQuery(coarse)), fetchDocuments(runId)]);
     return { model: new RunModel(data), documents };
   }
 
@@ -271,7 +271,7 @@ export class Feed {
     const coming = { query, heard: /** @type {TickData[]} */ ([]) };
     this.#coming = coming;
     this.refining = true;
-    fetchData(runId, query).then(
+    fetchFine(runId, query).then(
       (data) => {
         if (this.#coming !== coming || this.model?.runId !== runId) return;
         this.#show(data, false, query);
@@ -289,7 +289,7 @@ export class Feed {
     if (this.#asked === asked) return;
     this.#asked = asked;
     this.refining = true;
-    fetchData(runId, rangeQuery(range, fine)).then(
+    fetchFine(runId, rangeQuery(range, fine)).then(
       (data) => {
         if (this.model?.runId !== runId || this.#asked !== asked) return;
         this.#detail = { model: new RunModel({ ...data, live }), range, tick, fine };

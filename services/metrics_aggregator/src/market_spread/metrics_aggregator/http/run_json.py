@@ -103,7 +103,7 @@ def data_json(copied: RunCopy, within: Range, *, points: int, fine: str = "", on
         return name not in ("", of.name) and of.metric.kind is MetricKind.HISTOGRAM
 
     chosen = [
-        [each for each in series.intervals if within.has(each) and not is_beside(series.series_id, only)]
+        [] if is_beside(series.series_id, only) else [each for each in series.intervals if within.has(each)]
         for series in copied.series
     ]
     first = min((intervals[0].start_unix_ns for intervals in chosen if intervals), default=0)

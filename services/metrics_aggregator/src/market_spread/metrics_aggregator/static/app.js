@@ -1471,10 +1471,13 @@
   // src/rundata.js
   var BINS = 240;
   var LONG_MS = 6e5;
+  var BUSY_MS = 500;
   var COARSE2 = `points=60&only=${END_TO_END.name}`;
-  var LATENCY = `points=${BINS}&only=${END_TO_END.name}`;
   function firstQuery(head) {
     return head && (head.end_unix_ms ?? 0) - (head.begin_unix_ms ?? 0) > LONG_MS ? COARSE2 : "";
+  }
+  function sideQuery(coarse) {
+    return coarse ? COARSE2 : `points=${BINS}&only=${END_TO_END.name}`;
   }
   function pageQuery(fine) {
     return fine ? `points=${BINS}&fine=${fine}` : "";
@@ -1488,6 +1491,12 @@
       throw new Error((await answer.json().catch(() => ({}))).error ?? `the aggregator answered ${answer.status}`);
     }
     return answer.json();
+  }
+  async function fetchFine(runId, query) {
+    await new Promise(
+      (resolve2) => "requestIdleCallback" in globalThis ? requestIdleCallback(resolve2, { timeout: BUSY_MS }) : setTimeout(resolve2)
+    );
+    return fetchData(runId, query);
   }
   async function fetchDocuments(runId) {
     try {
@@ -1646,7 +1655,7 @@
     async load(runId, coarse = false) {
       const file = this.#files.get(runId);
       if (file) return { model: new RunModel(file.data), documents: {} };
-      const [data, documents] = await Promise.all([fetchData(runId, coarse ? COARSE2 : LATENCY), fetchDocuments(runId)]);
+      const [data, documents] = await Promise.all([fetchData(runId, sideQuery(coarse)), fetchDocuments(runId)]);
       return { model: new RunModel(data), documents };
     }
     async #watchRuns() {
@@ -1767,7 +1776,7 @@
       ) };
       this.#coming = coming;
       this.refining = true;
-      fetchData(runId, query).then(
+      fetchFine(runId, query).then(
         (data) => {
           if (this.#coming !== coming || this.model?.runId !== runId) return;
           this.#show(data, false, query);
@@ -1784,7 +1793,7 @@
       if (this.#asked === asked) return;
       this.#asked = asked;
       this.refining = true;
-      fetchData(runId, rangeQuery(range, fine)).then(
+      fetchFine(runId, rangeQuery(range, fine)).then(
         (data) => {
           if (this.model?.runId !== runId || this.#asked !== asked) return;
           this.#detail = { model: new RunModel({ ...data, live }), range, tick, fine };

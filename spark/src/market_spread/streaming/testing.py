@@ -32,8 +32,7 @@ from market_spread.streaming.modes.rows import late_in
 from market_spread.streaming.modes.support import check
 from market_spread.streaming.pipeline import INVALID, Pipeline
 
-_BATCH_S = 0.4
-_POLL_S = 0.02
+_BATCH_S, _POLL_S = 0.4, 0.02
 # Before each value in memory, the length of the rest of its record, and that as JSON: Spark's memory sources have
 # values alone, and do not show their offsets to a query.
 _LENGTH_BYTES = 4

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 REJECTED_DECISIONS, ALL_DECISIONS = "rejected", "all"
 APPLICATIONS: Mapping[str, str] = {REJECTED_DECISIONS: "market_spread", ALL_DECISIONS: "market_spread_all_decisions"}
 
-REAL_TIME = "real-time"
-MICRO_BATCH = "micro-batch"
+REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
 MODES = (REAL_TIME, MICRO_BATCH)
 
 # Time between the starts of two batches, seconds: the least that a mode takes, and what it has unless told otherwise.

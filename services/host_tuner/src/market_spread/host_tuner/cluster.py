@@ -22,8 +22,7 @@ CONDITION = "MarketSpreadHostTuned"
 ANNOTATION = "market-spread.io/host-tuning"
 STARTUP_TAINT = "market-spread.io/host-tuning"
 # What has not changed is looked at again after so long: someone may have changed the node, or made it anew.
-LOOK_AGAIN_NS = 60_000_000_000
-HEARTBEAT_NS = 300_000_000_000
+LOOK_AGAIN_NS, HEARTBEAT_NS = 60_000_000_000, 300_000_000_000
 _STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
 # The API's answers when the chart's roles, or its service account, are gone.

@@ -10,8 +10,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, choice, flag, number, text
 from market_spread.host_tuner.values import Cpus, parse_list
 
-HOUSEKEEPING = "housekeeping"
-AS_FOUND = "as-found"
+HOUSEKEEPING, AS_FOUND = "housekeeping", "as-found"
 
 # It becomes a path below /proc/sys.
 _SYSCTL = re.compile(r"(vm|kernel|net)(\.[a-z0-9_]+)+")

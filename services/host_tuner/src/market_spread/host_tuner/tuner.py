@@ -11,8 +11,7 @@ from market_spread.host_tuner.tree import HostTree, Originals
 from market_spread.host_tuner.values import APPLIED, Report, SettingOutcome, shown_together
 
 # Outcomes of their own: the files as they were, and the host as a whole when not even its CPUs can be read.
-ORIGINALS = "originals"
-HOST = "host"
+ORIGINALS, HOST = "originals", "host"
 
 
 class Tuner:

@@ -19,9 +19,7 @@ _MASK = re.compile(r"[0-9a-f]{1,8}(,[0-9a-f]{8})*|[0-9a-f]+")
 # A file that offers words and marks the one in force: `always [madvise] never`.
 _CHOICES = re.compile(r"[^\[\]]*\[([^\[\]\s]+)\][^\[\]]*")
 
-APPLIED = "by the tuner"
-AT_LAUNCH = "at launch"
-BY_KUBELET = "by the kubelet"
+APPLIED, AT_LAUNCH, BY_KUBELET = "by the tuner", "at launch", "by the kubelet"
 
 # A condition's message is read by people, on one line; the report has everything.
 _MESSAGE_CHARACTERS_MAX = 1000

@@ -14,9 +14,7 @@ from market_spread.common.schema import number, value_of
 from market_spread.common.wire.codec import RECEIPT, LedgerColumns, decode_ledger
 from market_spread.common.wire.layout import ALERT, DECISION, Layout
 
-ALERTS = "alerts"
-DECISIONS = "decisions"
-INVALID = "invalid"
+ALERTS, DECISIONS, INVALID = "alerts", "decisions", "invalid"
 NAMES = (ALERTS, DECISIONS, INVALID)
 
 

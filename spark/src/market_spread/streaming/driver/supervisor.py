@@ -23,8 +23,7 @@ _log = logging.getLogger(__name__)
 # Each poll takes the driver and its JVM a millisecond or two of CPU.
 _POLL_NS = 250_000_000
 _ASK_AGAIN_NS = 3_000_000_000  # a commit takes less
-_STANDBY_POLL_NS = 50_000_000
-_LIVE_INTERVAL_NS = 1_000_000_000
+_STANDBY_POLL_NS, _LIVE_INTERVAL_NS = 50_000_000, 1_000_000_000
 _BACKOFF_S = (1.0, 2.0, 5.0)
 # What Spark may raise; an OSError means that the JVM has ended.
 _SPARK_ERRORS = (PySparkException, Py4JError, OSError)

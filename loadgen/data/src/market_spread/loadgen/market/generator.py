@@ -16,8 +16,7 @@ from market_spread.loadgen.market.symbols import universe
 
 SEQUENCES_PER_PHASE = 10**10
 ACCOUNTS = 300
-LOTS = 65
-LOT = 10
+LOTS, LOT = 65, 10
 
 # Each probe is wide and then tight once in this time, each at a moment of its own; in a run of 15 s most have changed.
 TURN_NS = 20 * NS_PER_S

@@ -20,8 +20,7 @@ from market_spread.loadgen.columns import find_in, symbol_codes
 UInt32s = npt.NDArray[np.uint32]
 
 _STATE_SEED = 42
-SYMBOLS_MIN = 350
-SYMBOLS_MAX = 100_000
+SYMBOLS_MIN, SYMBOLS_MAX = 350, 100_000
 PROBE_SYMBOLS_MIN = 100
 HOT_SYMBOLS_SHARE = 0.20
 REJECT_TICKERS = (
@@ -35,8 +34,7 @@ _SECOND_CLASS_EVERY = 50
 _NAMES_AT_ONCE = 1000
 # Cheap symbols are those below a dollar, where 5% of the mid is less than 5 cents. Of the probes more are cheap, as few
 # of their orders meet a tight quote.
-_CHEAP_EVERY = 8
-_CHEAP_PROBE_EVERY = 4
+_CHEAP_EVERY, _CHEAP_PROBE_EVERY = 8, 4
 _PRICE_KEY = 0x50524943
 _HALF = np.uint64(32)
 # Without what zlib does before the first byte and after the last one.

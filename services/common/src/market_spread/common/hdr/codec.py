@@ -17,8 +17,7 @@ from hdrh.codec import encode as _encode_varints
 
 Int64s = npt.NDArray[np.int64]
 
-LOWEST_US = 1
-HIGHEST_US = 3_600_000_000
+LOWEST_US, HIGHEST_US = 1, 3_600_000_000
 DIGITS = 3
 SLOTS = 23_552
 

@@ -18,8 +18,7 @@ from market_spread.common.wire.codec import Int64s
 
 NS_PER_S = 1_000_000_000
 RATE_PER_S_MAX = 10_000_000
-DURATION_S_MIN = 0.001
-DURATION_S_MAX = 7 * 24 * 3600
+DURATION_S_MIN, DURATION_S_MAX = 0.001, 7 * 24 * 3600
 
 
 def _rate(meaning: str, name: str) -> Any:

@@ -31,8 +31,7 @@ STOP_S = 2.0
 IN_FLIGHT_MAX = 32
 # An aggregator that takes a connection and answers nothing.
 SILENCE_S = 5.0
-_STEP_NS = 1_000_000_000
-_RETRY_NS = 100_000_000
+_STEP_NS, _RETRY_NS = 1_000_000_000, 100_000_000
 # An aggregator that comes back must be found within a second, not after gRPC's two minutes.
 _CHANNEL_OPTIONS = (
     *MESSAGE_OPTIONS,

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 FORMAT_VERSION = "1"
-FORMAT_HEADER = "format"
-SENT_HEADER = "sent_us"
+FORMAT_HEADER, SENT_HEADER = "format", "sent_us"
 # Of a message that is a record by itself, of whatever format: its number in the run and its intended time.
-ID_HEADER = "message_id"
-INTENDED_HEADER = "intended_us"
+ID_HEADER, INTENDED_HEADER = "message_id", "intended_us"
 OUR_HEADERS = (ID_HEADER, INTENDED_HEADER, SENT_HEADER)
 # Of a pipeline's output: when the row's record was read, and when the row was emitted.
 READ_HEADER, EMITTED_HEADER = "read_us", "emitted_us"

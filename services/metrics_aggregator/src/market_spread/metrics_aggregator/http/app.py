@@ -30,9 +30,7 @@ from market_spread.metrics_aggregator.page import STATIC, one_file
 from market_spread.metrics_aggregator.prometheus_view import aggregator_view, exposed_series
 
 CLIENTS_MAX = 100
-POINTS = 600
-POINTS_MIN = 10
-POINTS_MAX = 3_000
+POINTS, POINTS_MIN, POINTS_MAX = 600, 10, 3_000
 
 
 def web_app(

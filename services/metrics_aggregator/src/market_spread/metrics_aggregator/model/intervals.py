@@ -7,8 +7,7 @@ from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import Exact, HdrCounts
 
 # What Python needs for one, measured with sys.getsizeof: the tuple, its numbers, its place in a list.
-_POINT_BYTES = 176
-_HISTOGRAM_BYTES = 440
+_POINT_BYTES, _HISTOGRAM_BYTES = 176, 440
 
 
 class HistogramInterval(NamedTuple):

@@ -22,9 +22,7 @@ from market_spread.common.logs import log_event
 from market_spread.streaming.driver.config import KUBERNETES, JobConfig
 
 # A driver that could not renew for GIVE_UP exits; another one takes a lease that was not renewed for DURATION.
-DURATION_S = 12.0
-GIVE_UP_S = 8.0
-RENEW_EVERY_S = 2.0
+DURATION_S, GIVE_UP_S, RENEW_EVERY_S = 12.0, 8.0, 2.0
 # Two calls that hang must fit between a renewal and the time at which a driver gives up.
 _CALL_S = 2.5
 _LOST_EXIT_STATUS = 75

@@ -18,8 +18,7 @@ from urllib3.exceptions import HTTPError
 from market_spread.common.config import PREFIX
 from market_spread.common.errors import MarketSpreadError, RunVoidError, UsageError
 
-_CALL_S = 10.0
-_LOG_CALL_S = 60.0
+_CALL_S, _LOG_CALL_S = 10.0, 60.0
 _CPU_METRIC = "container_cpu_usage_seconds_total"
 _LABELS = "app.kubernetes.io"
 _PIECE_BYTES = 64 * 1024

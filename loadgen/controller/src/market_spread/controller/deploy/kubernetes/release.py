@@ -18,11 +18,9 @@ from market_spread.controller.plan.system import PIPELINE, SystemWorkload
 from market_spread.controller.plan.workload import JIT_AUTO, Workload
 from market_spread.controller.run_folder import Section
 
-GRPC_PORT = 50051
-HTTP_PORT = 8080
+GRPC_PORT, HTTP_PORT = 50051, 8080
 # How long the pods of a release may take to be ready, and a driver to be back when its pod is gone.
-READY_TIMEOUT_S = 300.0
-JOB_OUTAGE_S = 180.0
+READY_TIMEOUT_S, JOB_OUTAGE_S = 300.0, 180.0
 _JOB_RESTARTS_MAX = 5
 _POLL_NS = 2_000_000_000
 # Without these there is no run; the broker may be someone else's, and executors come and go.

@@ -18,8 +18,7 @@ from market_spread.common.jvm.archives import LocalJvms, jars_of_spark, named_jv
 from market_spread.common.jvm.jars import JarCache, Java
 from market_spread.controller.run_folder import Section
 
-_MAKE_TIMEOUT_S = 300
-_CHECK_TIMEOUT_S = 60
+_MAKE_TIMEOUT_S, _CHECK_TIMEOUT_S = 300, 60
 _PAIRS_KEPT = 3
 _JAVA_TIMEOUT_S = 30
 # Of a run and not of its configuration: identities, times, ports, places.

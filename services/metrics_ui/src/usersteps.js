@@ -32,7 +32,7 @@ export function userSteps(view) {
         labels: { output: topicOf(view, PARTITION_LATENCY.name, "output", name) },
       });
     }
-    return { text: kind ? `${kind} ${name}` : line, id, title, ...rates };
+    return { text: kind ? `${kind} ${name}` : line.split("; keeps ")[0], id, title, ...rates };
   });
 }
 

@@ -142,7 +142,8 @@ test("our own application has no partitions to show", () => {
 });
 
 test("a pipeline's steps have the names of its user, the stage that they are timed in, and the rates that are known", () => {
-  const text = "fares\n  source trips: text\n    map cut\n    key by city\n  running total earned\n  sink fares";
+  const text =
+    "fares\n  source trips: text string\n    map cut\n    key by city\n  running total earned; keeps a number for each key, for ever\n  sink fares";
   const series = [sent("0", ten(100)), counter("job_records_read", {}, ten(90)), latency("0", 5)];
 
   assert.deepEqual(

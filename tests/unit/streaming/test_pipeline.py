@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from decimal import Decimal
+from typing import Any, Literal
 
 import pytest
 
@@ -33,6 +34,7 @@ from market_spread.streaming import (
 from market_spread.streaming.applications.market_spread import market_spread
 from market_spread.streaming.applications.word_count import word_count
 from market_spread.streaming.modes.support import check, remarks, why_by_row
+from market_spread.streaming.operators.stateful import StateComputation
 from tests.support.pipelines import counting, pass_through, sequence_window
 
 LINES = Source("lines", Text())
@@ -80,12 +82,13 @@ def test_verbs_change_nothing_but_return_a_new_stream() -> None:
 def test_market_spread_describes_itself() -> None:
     assert market_spread().describe() == (
         "market_spread\n"
-        "  source nbbo: symbol, bid, offer, intended_us, sequence\n"
+        "  source nbbo: symbol string, bid bigint, offer bigint, intended_us bigint, sequence bigint\n"
         "    key by symbol\n"
-        "  source orders: symbol, side, account, order_id, quantity, price, intended_us\n"
+        "  source orders: symbol string, side string, account bigint, order_id bigint, quantity bigint, price bigint, "
+        "intended_us bigint\n"
         "    key by symbol\n"
         "  merge\n"
-        "  as-of join newest quote\n"
+        "  as-of join newest quote; keeps the latest row of nbbo for each key, for ever\n"
         "  sink alerts"
     )
 
@@ -107,10 +110,64 @@ def test_steps_stand_where_they_are_done() -> None:
     pipeline = LINES.to(Filter("some", anything)).key_by("text").to(TOTAL).to(shout).to_sink(COUNTS, name="shouting")
 
     assert pipeline.describe().splitlines()[1:] == [
-        "  source lines: text", "    filter some", "    key by text", "  running total total", "  map shout",
-        "  sink counts",
+        "  source lines: text string", "    filter some", "    key by text",
+        "  running total total; keeps a number for each key, for ever", "  map shout", "  sink counts",
     ]  # fmt: skip
     assert pipeline.stream.fields == ("text", "total", "loud")
+
+
+def test_fields_of_a_source_are_described_with_their_types_and_those_of_its_records() -> None:
+    @dataclass
+    class Booking:
+        account: str
+        side: Literal["buy", "sell"]
+        cents: int | None
+        price: Decimal
+        share: float
+        paid: bool
+
+    source = Source("bookings", Json(Booking), key="user", timestamp="at_us", headers={"trace": "trace-id"})
+
+    assert source.describe() == (
+        "source bookings: account string, side string, cents bigint or null, price decimal(38,18), share double, "
+        "paid boolean, user string or null, trace string or null, at_us bigint"
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "kept"),
+    [
+        (NEWEST_QUOTE, "the latest row of nbbo for each key, for ever"),
+        (TOTAL, "a number for each key, for ever"),
+        (LONGEST, "the state of each key, for ever"),
+        (
+            replace(LONGEST, forget_after_s=60, late_s=0.5),
+            "the state of each key, for 60 s after its last row, and 0.5 s more",
+        ),
+        (
+            CountWindow("mean", size=2, takes=("text",), gives={"n": "bigint"}, function=anything),
+            "the rows of each key since its last full window, for ever",
+        ),
+        (
+            RangeWindow("volume", size_s=60, slide_s=10, late_s=1.5, aggregates={"n": anything}),
+            "windows of 60 s for each key, until 1.5 s after their end",
+        ),
+        (
+            SessionWindow("visit", gap_s=1800, late_s=2, aggregates={"n": anything}),
+            "sessions of each key, until 1800 s after their last row, and 2 s more",
+        ),
+        (Deduplicate("once", late_s=86_400), "the keys and times of the last 86400 s"),
+        (near(before_s=3, paid="account"), "3 s of filled, 1 s of the other, and 0 s more of both"),
+    ],
+)
+def test_what_a_state_keeps_and_how_long_is_described(step: StateComputation, kept: str) -> None:
+    joined = {AsOfJoin: QUOTES, IntervalJoin: FILLED}.get(type(step))
+    texts = Source("texts", Text(), timestamp="at_us", time="at_us").key_by("text")
+    rows = ORDERS.key_by("symbol").merge(joined.key_by("symbol")) if joined else texts
+
+    described = rows.to(step).to_sink(Sink("out", Json()), name="described").describe()
+
+    assert f"  {step.kind} {step.name}; keeps {kept}\n" in described
 
 
 def test_rows_of_python_have_what_it_gives_and_their_key() -> None:

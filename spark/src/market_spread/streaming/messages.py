@@ -130,21 +130,28 @@ class Csv(TypedRecord):
 Messages = Layout | Text | Json | Csv
 
 
-def fields_of(messages: Messages) -> Names:
+def typed_fields_of(messages: Messages) -> tuple[TypedField, ...]:
     """The fields of a message, without the letter that names a layout's kind."""
-    return tuple(field.name for field in messages.fields[1:]) if isinstance(messages, Layout) else messages.fields
+    if isinstance(messages, TypedRecord):
+        return messages.typed_fields
+    if isinstance(messages, Text):
+        return tuple(TypedField(name, "string", False, ()) for name in messages.fields)
+    numbers = {field.name: "bigint" if field.is_number else "string" for field in messages.fields[1:]}
+    return tuple(TypedField(name, kind, False, ()) for name, kind in numbers.items())
+
+
+def fields_of(messages: Messages) -> Names:
+    """The names of its fields."""
+    return tuple(field.name for field in typed_fields_of(messages))
 
 
 def nullable_fields(messages: Messages) -> Names:
     """The fields that may be null in a good message."""
-    typed = messages.typed_fields if isinstance(messages, TypedRecord) else ()
-    return tuple(field.name for field in typed if field.is_nullable)
+    return tuple(field.name for field in typed_fields_of(messages) if field.is_nullable)
 
 
 def whole_numbers(messages: Messages, *, signed: bool = False) -> Names:
     """The fields that are whole numbers, so that they can be a time or a sequence; or also those with a sign."""
-    if isinstance(messages, Layout):
-        numbers = [field for field in messages.fields if field.kind is Kind.DIGITS or (signed and field.is_number)]
-        return tuple(field.name for field in numbers)
-    typed = messages.typed_fields if isinstance(messages, TypedRecord) else ()
-    return tuple(field.name for field in typed if field.type == _SPARK_TYPES[int])
+    if isinstance(messages, Layout) and not signed:
+        return tuple(field.name for field in messages.fields if field.kind is Kind.DIGITS)
+    return tuple(field.name for field in typed_fields_of(messages) if field.type == _SPARK_TYPES[int])

@@ -6,9 +6,9 @@
     >>> line_count = counted.to_sink(Sink("counts", Text("{text} => {count}")), name="line_count")
     >>> print(line_count.describe())
     line_count
-      source lines: text
+      source lines: text string
         key by text
-      running total count
+      running total count; keeps a number for each key, for ever
       sink counts
 
 A pipeline is a value: each method returns a new one and changes nothing. It knows nothing of Kafka, modes, partitions,
@@ -32,6 +32,7 @@ from market_spread.streaming.messages import (
     each_once,
     fields_of,
     nullable_fields,
+    typed_fields_of,
     whole_numbers,
 )
 from market_spread.streaming.operators import stateful
@@ -91,6 +92,13 @@ class Source:
     def fields(self) -> Names:
         """The fields of a message, without the letter that names its kind, and those of its record."""
         return (*fields_of(self.messages), *self.record_fields)
+
+    def describe(self) -> str:
+        """Its name, and its fields with Spark's types."""
+        typed = [f"{name} {kind}{' or null' * null}" for name, kind, null, _ in typed_fields_of(self.messages)]
+        typed += [f"{name} string or null" for name in self.record_texts]
+        typed += [f"{self.timestamp} bigint"] if self.timestamp else []
+        return f"source {self.name}: {', '.join(typed)}"
 
     @property
     def record_texts(self) -> Names:
@@ -330,15 +338,16 @@ class Pipeline:
         return (*(source.name for source in self.sources), *self.outputs)
 
     def describe(self) -> str:
-        """The topology, one step per line, one branch after the other."""
-        stream = self.stream
+        """The topology, one step per line, one branch after the other; and what the state keeps, for how long."""
+        stream, state = self.stream, self.stream.state
         lines = [self.name]
         for branch in stream.branches:
-            lines.append(f"  source {branch.source.name}: {', '.join(branch.source.fields)}")
+            lines.append(f"  {branch.source.describe()}")
             lines += [f"    {step.kind} {step.name}" for step in branch.computations]
             lines += [f"    key by {', '.join(stream.keys)}"] if stream.keys else []
-        after = [f"{step.kind} {step.name}" for step in (stream.state, *stream.computations) if step is not None]
-        lines += [f"  {step}" for step in (["merge"] if len(stream.branches) > 1 else []) + after]
+        lines += ["  merge"] if len(stream.branches) > 1 else []
+        lines += [f"  {state.kind} {state.name}; keeps {state.keeps.format(state)}"] if state else []
+        lines += [f"  {step.kind} {step.name}" for step in stream.computations]
         lines += [f"  sink {name}" for name in self.outputs]
         return "\n".join(lines)
 

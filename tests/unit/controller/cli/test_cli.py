@@ -377,7 +377,7 @@ def test_descriptions_as_json() -> None:
     described = json.loads(invoke("describe", named("sequence_window"), "--json").stdout)
 
     assert described["name"] == "sequence_window"
-    assert described["steps"][0] == "  source numbers: counter, sequence, value"
+    assert described["steps"][0] == "  source numbers: counter string, sequence bigint, value bigint"
     assert described["obstacles"]["micro-batch"] is None
     assert described["obstacles"]["real-time"].startswith("'window' is Python, which real-time does not run")
 

@@ -221,7 +221,7 @@ def test_of_a_system_its_kind_and_its_steps_are_noted_as_far_as_a_note_has_room(
 
     (note,) = (note for note in notes.waiting if note.kind == "system")
     check_note(note, note.unix_ns)
-    steps = f"words\n  source words: text\n    map cut {'x' * letters}\n  sink counts"
+    steps = f"words\n  source words: text string\n    map cut {'x' * letters}\n  sink counts"
     assert (note.name, note.text) == ("pipeline", steps[:2000])
 
     execute._introduce(plan, elsewhere := RunNotes("r1", clock=ManualClock(1)), is_here=False)

@@ -16,9 +16,9 @@ def test_describe_names_the_modes_and_why_one_does_not_do() -> None:
 
     assert text.splitlines() == [
         "counting",
-        "  source numbers: counter, sequence, value",
+        "  source numbers: counter string, sequence bigint, value bigint",
         "    key by counter",
-        "  running total total",
+        "  running total total; keeps a number for each key, for ever",
         "  sink totals",
         "  does not run in real-time: 'total' cannot drop repeated rows of 'numbers' in real-time; "
         "declare no sequence, or use micro-batch",

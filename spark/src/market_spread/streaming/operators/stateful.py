@@ -27,7 +27,9 @@ RowSchemas = Mapping[str, RowSchema]  # by the names of their sources
 
 @dataclass(frozen=True, slots=True)
 class StatefulStep(NamedStep):
-    """What all stateful steps have."""
+    """What all stateful steps have. keeps: what the state holds, and how long, with places for the step's values."""
+
+    keeps: ClassVar[str]
 
     def fields_of(self, schemas: RowSchemas) -> Names:
         """The fields of a row after the step; the key is there as well."""
@@ -81,6 +83,7 @@ class AsOfJoin(Join):
 
     emit: Callable[[Row], Any] | None = None
     kind: ClassVar[str] = "as-of join"
+    keeps: ClassVar[str] = "the latest row of {0.of} for each key, for ever"
 
     def problem(self, schemas: RowSchemas) -> str | None:
         if problem := self._cannot_join(schemas):
@@ -110,6 +113,7 @@ class RunningTotal(StatefulStep):
     into: str
     of: str | None = None
     kind: ClassVar[str] = "running total"
+    keeps: ClassVar[str] = "a number for each key, for ever"
 
     @property
     def adds(self) -> Names:
@@ -165,6 +169,13 @@ class StatefulMap(PythonState):
     late_s: float = 0.0
     on_error: OnError = "fail"
     kind: ClassVar[str] = "stateful map"
+    keeps: ClassVar[str] = "the state of each key, {0.lifetime}"
+
+    @property
+    def lifetime(self) -> str:
+        """How long the state of a key is kept."""
+        ends = self.forget_after_s is not None
+        return f"for {self.forget_after_s:g} s after its last row, and {self.late_s:g} s more" if ends else "for ever"
 
     def problem(self, schemas: RowSchemas) -> str | None:
         if self.forget_after_s is not None and self.forget_after_s <= 0:
@@ -195,6 +206,7 @@ class CountWindow(PythonState):
     size: int
     function: Callable[[Any, Row], Mapping[str, Any]]
     kind: ClassVar[str] = "count window"
+    keeps: ClassVar[str] = "the rows of each key since its last full window, for ever"
 
     def problem(self, schemas: RowSchemas) -> str | None:
         if self.size < 1:
@@ -236,6 +248,7 @@ class RangeWindow(TimeWindow):
     size_s: float
     slide_s: float | None = None
     kind: ClassVar[str] = "range window"
+    keeps: ClassVar[str] = "windows of {0.size_s:g} s for each key, until {0.late_s:g} s after their end"
 
     def problem(self, schemas: RowSchemas) -> str | None:
         if not 0 < (self.slide_s or self.size_s) <= self.size_s:
@@ -254,6 +267,7 @@ class SessionWindow(TimeWindow):
 
     gap_s: float
     kind: ClassVar[str] = "session window"
+    keeps: ClassVar[str] = "sessions of each key, until {0.gap_s:g} s after their last row, and {0.late_s:g} s more"
 
     def problem(self, schemas: RowSchemas) -> str | None:
         if self.gap_s <= 0:
@@ -272,6 +286,7 @@ class Deduplicate(StatefulStep):
     late_s: float = 0.0
     late: Sink | None = None
     kind: ClassVar[str] = "deduplicate"
+    keeps: ClassVar[str] = "the keys and times of the last {0.late_s:g} s"
 
     def fields_of(self, schemas: RowSchemas) -> Names:
         return _all_fields(schemas)
@@ -299,6 +314,7 @@ class IntervalJoin(Join):
     late_s: float = 0.0
     late: Sink | None = None
     kind: ClassVar[str] = "interval join"
+    keeps: ClassVar[str] = "{0.before_s:g} s of {0.of}, {0.after_s:g} s of the other, and {0.late_s:g} s more of both"
 
     def problem(self, schemas: RowSchemas) -> str | None:
         if problem := self._cannot_join(schemas):

@@ -43,8 +43,7 @@ class Row(Mapping[str, Any]):
         try:
             return self[name]
         except KeyError:
-            said = f"no field {name!r}; the row has {', '.join(self)}"
-            raise AttributeError(said, name=name, obj=self) from None
+            raise AttributeError(f"no field {name!r}; the row has {', '.join(self)}", name=name, obj=self) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -188,6 +187,5 @@ class Sink:
     @property
     def needs(self) -> Names:
         """The fields that it writes, without the stamps."""
-        written = fields_of(self.messages)
-        keyed = written if self.key is None else (*written, self.key)
-        return tuple(name for name in each_once(keyed) if name not in STAMPS)
+        written = (*fields_of(self.messages), *([self.key] if self.key is not None else []))
+        return tuple(name for name in each_once(written) if name not in STAMPS)

@@ -3575,7 +3575,7 @@
           labels: { output: topicOf(view, PARTITION_LATENCY.name, "output", name) }
         });
       }
-      return { text: kind ? `${kind} ${name}` : line, id, title, ...rates };
+      return { text: kind ? `${kind} ${name}` : line.split("; keeps ")[0], id, title, ...rates };
     });
   }
   function topicOf(view, metric2, label, name) {

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -213,17 +214,40 @@ class TestPython:
     @pytest.mark.parametrize(
         ("value", "kind", "found"),
         [(5, "double", "5.0"), (True, "bigint", "1"), (7, "decimal(10,2)", "7.00"), (None, "bigint", "None"),
-         (5, "string", "5"), (Decimal("1.50"), "decimal(10,2)", "1.50"), ([1, None], "array<bigint>", "[1, None]")],
+         (5, "string", "5"), (Decimal("1.50"), "decimal(10,2)", "1.50"), ([1, None], "array<bigint>", "[1, None]"),
+         ({"a": 1}, "map<string,bigint>", "{'a': 1}"), ({"a": [1.5]}, "MAP<STRING, ARRAY<DOUBLE>>", "{'a': [1.5]}"),
+         ({"n": 1, "of": {"x": None}}, "struct<n: int, of: map<string,string>>", "{'n': 1, 'of': {'x': None}}"),
+         (True, "LONG", "1"), (b"\x01", "binary", "b'\\x01'")],
     )  # fmt: skip
     def test_state_comes_back_as_it_was_put_there(self, value: Any, kind: str, found: str) -> None:
         assert remembered(value, kind) == ["", found]
 
     @pytest.mark.parametrize(
-        ("value", "kind"), [(1.5, "bigint"), ("x", "bigint"), (2**63, "bigint"), ("x", "double"), (1, "boolean")]
-    )
+        ("value", "kind"),
+        [(1.5, "bigint"), ("x", "bigint"), (2**63, "bigint"), ("x", "double"), (1, "boolean"), (2**31, "int"),
+         (1.5, "LONG"), (128, "tinyint"), (5, "array<bigint>"), (["x"], "array<bigint>"),
+         ({"a": 1.5}, "map<string,bigint>"), ({1: 2}, "map<string,bigint>"), (0.5, "date")],
+    )  # fmt: skip
     def test_state_of_another_type_fails_and_is_not_forgotten(self, value: Any, kind: str) -> None:
-        with pytest.raises(RunFailedError, match=f"the new state has {value!r} as 'it'; let it be of the type {kind}"):
+        said = re.escape(f"the new state has {value!r} as 'it'; let it be of the type {kind}")
+        with pytest.raises(RunFailedError, match=said):
             remembered(value, kind)
+
+    @pytest.mark.parametrize("after", [None, {}, {"ti": 1}, {"it": 1, "more": 2}, 5])
+    def test_what_is_no_state_of_the_names_that_are_declared_fails(self, after: Any) -> None:
+        step = StatefulMap(
+            "step", takes=("n",), state={"it": "bigint"}, gives={"n": "bigint"}, update=lambda *_: ({"n": [1]}, after)
+        )
+        said = re.escape(
+            f"a function returned {({'n': [1]}, after)!r}; let it return the output, and the state with it"
+        )
+        with pytest.raises(RunFailedError, match=said):
+            run(to_out(NOTES.key_by("name").to(step)), {"in": ROWS[:1]}, mode=BATCH)
+
+    def test_what_returns_nothing_fails(self) -> None:
+        step = StatefulMap("step", takes=("n",), state={"it": "bigint"}, gives={"n": "bigint"}, update=lambda *_: None)
+        with pytest.raises(RunFailedError, match="a function returned None; let it return the output, and the state"):
+            run(to_out(NOTES.key_by("name").to(step)), {"in": ROWS[:1]}, mode=BATCH)
 
     @pytest.mark.parametrize("window", [
         RangeWindow("step", size_s=1, aggregates={"n": lambda _: F.count("*")}, late=Sink("late", Json(Event))),

@@ -353,6 +353,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "'visit': gap_s=0; use more than 0",
     ),
     (
+        lambda: ORDERS.key_by("symbol").to(replace(LONGEST, takes=(), state={"n": "Map< int, string>"})),
+        "'longest': the keys of 'n', a Map< int, string>, do not stay what they are; let them be string",
+    ),
+    (
         lambda: ORDERS.key_by("symbol").to(replace(LONGEST, takes=(), forget_after_s=-1)),
         "'longest': forget_after_s=-1; use more than 0, or leave it out",
     ),

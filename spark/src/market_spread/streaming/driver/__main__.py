@@ -33,8 +33,7 @@ from market_spread.streaming.modes.support import check, check_partitions
 from market_spread.streaming.pipeline import INVALID, Pipeline
 from market_spread.v1.control_pb2 import Phase
 
-_TOPICS_POLL_NS = 200_000_000
-_BROKER_STARTS_WITHIN_NS = 30_000_000_000
+_TOPICS_POLL_NS, _BROKER_STARTS_WITHIN_NS = 200_000_000, 30_000_000_000
 REHEARSAL_TOPIC = "market-spread-rehearsal"
 _REHEARSAL_BATCHES, _REHEARSAL_S = 30, 10.0  # twice
 

@@ -10,8 +10,7 @@ from market_spread.streaming.operators import stateful
 from market_spread.streaming.operators.stateless import MapBatches
 from market_spread.streaming.pipeline import Pipeline, Source
 
-KEY_BYTES_MAX = 8
-SEQUENCE_DIGITS_MAX = 12
+KEY_BYTES_MAX, SEQUENCE_DIGITS_MAX = 8, 12
 BUCKETS_MODULO = 5040  # of the keys of buckets of whole frames; 1 to 10, 12, 14 to 16, 18 and 20 divide it
 
 

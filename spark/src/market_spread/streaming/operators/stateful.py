@@ -4,6 +4,7 @@ A source may declare a sequence. State then ignores a row whose sequence is not 
 of its key, so input that is sent again changes nothing.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -180,6 +181,10 @@ class StatefulMap(PythonState):
     def problem(self, schemas: RowSchemas) -> str | None:
         if self.forget_after_s is not None and self.forget_after_s <= 0:
             return f"forget_after_s={self.forget_after_s:g}; use more than 0, or leave it out"
+        if keyed := [
+            name for name, kind in self.state.items() if re.search(r"map\s*<\s*(?!string)", kind, re.IGNORECASE)
+        ]:
+            return f"the keys of {keyed[0]!r}, a {self.state[keyed[0]]}, do not stay what they are; let them be string"
         seconds = {"forget_after_s": self.forget_after_s, "late_s": self.late_s}
         by_time = _cannot_time(schemas, **seconds) if self.forget_after_s else None
         return by_time or PythonState.problem(self, schemas)

@@ -18,8 +18,7 @@ SPARKLINE_PARTS = 60
 _BOUNDARY_SEARCH_US = 1_500_000
 _STANDSTILL_US_MIN = 50_000
 
-_GROWTH_SLICES = 20
-_GROWTH_ALERTS_MIN = 40
+_GROWTH_SLICES, _GROWTH_ALERTS_MIN = 20, 40
 # Of a shorter span a trend says nothing: a few slow seconds are a third of it.
 _GROWTH_US_MIN = 10_000_000
 # Of chance alone, 20 medians agree so well on their order about once in a thousand runs.

@@ -29,8 +29,7 @@ LOOKS_MAX = 120
 _CLOCKS_US = 1_000_000
 _PAUSE_NS_MAX = 1_000_000_000
 # By it an order can have met any quote of its symbol: 35 years. What is wrong all the same is certainly wrong.
-_ANY_DELAY_US = 2**50
-_NEVER_US = 2**62
+_ANY_DELAY_US, _NEVER_US = 2**50, 2**62
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ LENGTH_SHARE_MIN = 0.1
 # Of independent noise the CUSUM's supremum is above 1.63 in 1 of 100 runs (Kolmogorov); this is so much more because
 # the dependence is estimated from few points. Both limits were set in simulation:
 # tests/unit/controller/analysis/test_steadiness.py.
-_CUSUM_MIN = 3.5
-_APART_MIN = 10.0
+_CUSUM_MIN, _APART_MIN = 3.5, 10.0
 _WINDOWS = 6
 _AUTOCORRELATION_MAX = 0.9
 _LEAST_SHARE = 0.01

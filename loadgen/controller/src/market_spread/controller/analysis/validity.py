@@ -29,8 +29,7 @@ from market_spread.v1.metrics_pb2 import PushRequest
 
 _PAGE_BYTES = 4096
 _SLOPE_POINTS_MAX = 600
-_ONE_KEY_SHARE_MAX = 0.1
-_ONE_KEY_SAMPLES_MIN = 500
+_ONE_KEY_SHARE_MAX, _ONE_KEY_SAMPLES_MIN = 0.1, 500
 _SAMPLES_MIN = 200
 # With fewer messages to a frame, how long they wait depends on their phase.
 _FRAME_MIN = 8

@@ -29,8 +29,7 @@ SIGNIFICANCE = 0.05
 
 # Void runs that are as unequal as this between two groups, or as many, choose the runs that are left. Both err on the
 # side of no verdict: a dozen runs show only a large inequality.
-VOID_SIGNIFICANCE = 0.2
-VOID_SHARE_MAX = 0.25
+VOID_SIGNIFICANCE, VOID_SHARE_MAX = 0.2, 0.25
 # A figure that more of the pairs lack is of a choice of runs, too.
 LACKING_SHARE_MAX = 0.25
 

@@ -19,8 +19,7 @@ from market_spread.controller.views.output import Page, Sentences, Table
 
 SCHEMA_VERSION = 1
 _BARS = "▁▂▃▄▅▆▇█"
-_TREND_MAX = 40
-_FACTS_MAX = 6
+_TREND_MAX, _FACTS_MAX = 40, 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from market_spread.common.job_contract import ALL_DECISIONS, TOPICS, Topics
 from market_spread.common.kafka.client import KafkaBroker
 
 # A broker that was installed together with us may still be starting.
-WAIT_S = 60.0
-_POLL_S = 2.0
+WAIT_S, _POLL_S = 60.0, 2.0
 
 
 def topic_partitions(partitions: int, decisions: str, topics: Topics = TOPICS) -> dict[str, int]:

@@ -19,8 +19,7 @@ from market_spread.controller.host.counters import MachineCounters, ProcessCount
 SCHEMA = pa.schema([("unix_s", pa.int64()), ("component", pa.string()), ("name", pa.string()), ("value", pa.float64())])
 _KEY = "component", "name"
 _BATCHES_TOGETHER = 100  # each row group costs some kilobytes
-_FLUSH_S = 5
-_CLOSE_S = 5.0
+_FLUSH_S, _CLOSE_S = 5, 5.0
 _SECOND_NS = 1_000_000_000
 _LATE_NS = _SECOND_NS // 2
 

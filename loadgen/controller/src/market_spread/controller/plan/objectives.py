@@ -11,8 +11,7 @@ from pydantic import model_validator
 from market_spread.common.errors import UsageError
 from market_spread.common.schema import ONLY_KNOWN_KEYS, Schema, number
 
-DRIFT_SHARE_MAX = 1_000_000
-MS_MAX = 3_600_000
+DRIFT_SHARE_MAX, MS_MAX = 1_000_000, 3_600_000
 # The largest share of the alerts that may end a stage before they begin it.
 FALSE_STAMPS_SHARE_MAX = 0.001
 

@@ -35,8 +35,7 @@ _FAST_START_S_MAX, _FAST_START_PER_S_MAX = 180, 50_000
 # Of each partition Spark keeps a thousand keys at hand in Real-Time Mode, and gets every other one from its store. More
 # partitions than this take more of the cores than they save (docs/adr/0028).
 _SYMBOLS_AT_HAND, _STATE_PARTITIONS_AUTO_MAX = 900, 16
-_ACKNOWLEDGE_P99_US = 100_000
-_UNACKNOWLEDGED_US = 1_000_000
+_ACKNOWLEDGE_P99_US, _UNACKNOWLEDGED_US = 100_000, 1_000_000
 _NANOSECOND_MS = 1e-6
 
 

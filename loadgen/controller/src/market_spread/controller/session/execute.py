@@ -41,8 +41,7 @@ from market_spread.loadgen.columns import write_native
 from market_spread.metrics_aggregator.model.push_validation import SENTENCE_CHARACTERS_MAX
 
 # Checkpoint, logs, Spark's and the broker's own files; then a message, its share of the frame's record, and reserve.
-_WORKING_BYTES = 200_000_000
-_BYTES_PER_MESSAGE = 200
+_WORKING_BYTES, _BYTES_PER_MESSAGE = 200_000_000, 200
 
 
 def carry_out(

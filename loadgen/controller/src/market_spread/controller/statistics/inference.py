@@ -17,13 +17,11 @@ SEGMENT_MIN = 5
 PERMUTATIONS = 499
 SIGNIFICANCE = 0.05
 # The least autocorrelation of neighbours that is assumed of a machine's runs, which short series cannot show.
-MEMORY_MIN = 0.5
-_MEMORY_MAX = 0.95
+MEMORY_MIN, _MEMORY_MAX = 0.5, 0.95
 _FORGOTTEN = 0.02
 
 # All signs of so many pairs are tried; of more pairs, a draw of as many.
-_EXACT_PAIRS_MAX = 12
-_DRAWN_SIGNS = 4096
+_EXACT_PAIRS_MAX, _DRAWN_SIGNS = 12, 4096
 _TAIL = 0.025  # beyond either bound of an interval: 95% lie within
 # Keeps the statistic finite where all pairs differ by the same ratio.
 _VARIANCE_MIN = 1e-12

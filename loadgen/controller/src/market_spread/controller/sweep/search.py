@@ -20,8 +20,7 @@ import numpy as np
 from scipy import special
 
 CONFIDENCE = 0.95
-_LAPSE = 0.02
-_STEP = 0.01
+_LAPSE, _STEP = 0.02, 0.01
 _SPREADS = np.geomspace(0.01, 0.5, 14)
 _SPREAD_MEDIAN, _SPREAD_WIDTH = 0.1, 1.0
 # Bounds that are further apart say no more than that the runs contradict each other, or are too few.

@@ -22,10 +22,8 @@ from market_spread.common.clock import SystemClock, polls
 from market_spread.common.errors import BrokerAwayError, RunVoidError, UsageError
 from market_spread.common.kafka.security import PLAINTEXT, KafkaSecurity
 
-RECORD_BYTES_MAX = 8 * 1024 * 1024
-BATCH_BYTES = 1024 * 1024
-CONNECT_TIMEOUT_S = 10.0
-_SILENT_S_MAX = 30
+RECORD_BYTES_MAX, BATCH_BYTES = 8 * 1024 * 1024, 1024 * 1024
+CONNECT_TIMEOUT_S, _SILENT_S_MAX = 10.0, 30
 # A paused broker shows as lag; one that is gone for this long loses what it did not acknowledge, and that is counted.
 DELIVERY_TIMEOUT_S = 120.0
 _POLL_RECORDS_MAX = 20_000

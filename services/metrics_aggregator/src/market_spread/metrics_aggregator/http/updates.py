@@ -23,8 +23,7 @@ from market_spread.metrics_aggregator.prometheus_view import aggregator_view
 
 _log = logging.getLogger(__name__)
 
-RING_TICKS = 120
-RING_BYTES_MAX = 16 * 1024 * 1024
+RING_TICKS, RING_BYTES_MAX = 120, 16 * 1024 * 1024
 # How long news are collected after the last client has gone, who may come back: as long as the ring lasts.
 _WATCHED_NS = 150_000_000_000
 PING_S = 15.0

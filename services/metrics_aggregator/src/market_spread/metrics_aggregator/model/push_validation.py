@@ -21,8 +21,7 @@ TEXT_CHARACTERS_MAX = 200
 KNOWN_MAX = 20_000
 SENTENCE_CHARACTERS_MAX = 2_000
 RESULT_CHARACTERS_MAX = 1_000_000
-FAILED_MAX = 100
-ROWS_MAX = 100
+FAILED_MAX, ROWS_MAX = 100, 100
 AHEAD_MAX_NS, SEQUENCE_MAX = 86_400_000_000_000, 2**53
 # The percentiles that a limit may be on, by name, as quantiles.
 QUANTILES = {**{f"p{percent:g}": f"{round(percent / 100, 6):g}" for percent in PERCENTILES}, "max": "1"}

@@ -6,9 +6,9 @@ rows, and keeps its state by key.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-from pyspark.sql.types import AtomicType
+from pyspark.sql.types import AtomicType, DataType, _make_type_verifier, _parse_datatype_json_string
 
 from market_spread.common.job_contract import duration
 from market_spread.common.wire.layout import InvalidReason
@@ -45,7 +45,7 @@ _NEVER = -1
 _NULLS = "_nulls"  # of a row that only passes through Python: for each field, whether it is null
 _CERTAINLY_64_BITS = 2.0**62
 _COLUMNS = (list, tuple, np.ndarray, pd.Series)
-_STATE_TYPES = {"bigint": int, "int": int, "double": float, "float": float, "boolean": bool, "decimal": Decimal}
+_NUMBERS = {"byte": int, "short": int, "integer": int, "long": int, "float": float, "double": float, "decimal": Decimal}
 _MICROSECONDS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
@@ -240,11 +240,14 @@ def _keyed(
             gives, waiting = {**keyed_by, **state.gives}, {name: f"array<{types[name]}>" for name in state.takes}
             work = KeyedWork(keys, state.takes, gives, waiting, partial(_fill_windows, state), sequence)
         case StatefulMap():
-            forgets = state if state.forget_after_s else None
-            gives = {**keyed_by, **state.gives}
-            work = KeyedWork(
-                keys, state.takes, gives, state.state, state.update, sequence, forgets=forgets, on_error=state.on_error
+            gives, declared = (
+                {**keyed_by, **state.gives},
+                {k: DataType.fromDDL(of).json() for k, of in state.state.items()},
             )
+            work = KeyedWork(
+                keys, state.takes, gives, state.state, state.update, sequence, declared=declared,
+                forgets=state if state.forget_after_s else None, on_error=state.on_error,
+            )  # fmt: skip
     nullable = [name for name in fields if name not in replace(pipeline.stream, state=None, computations=()).present]
     nulls = F.concat(F.lit(""), *(F.when(F.col(name).isNull(), "1").otherwise("0") for name in nullable))
     keyed = _filled(rows.withColumns({"_key": row_ops.row_key(keys), _NULLS: nulls}), [*fields])
@@ -283,8 +286,9 @@ class KeyedWork:
     """A stateful step for `applyInPandasWithState`. `gives` and `state` map names to Spark types.
 
     sequence: the field that numbers a key's rows; a row whose number is not higher than the earlier ones is dropped.
-    keeps_rows: whether each output row is an input row with more fields, which keeps its origin and stamps. forgets:
-    the step, if its state is forgotten. on_error: see OnError.
+    keeps_rows: whether each output row is an input row with more fields, which keeps its origin and stamps. declared:
+    Spark's types, as JSON, of what the user declared. forgets: the step, if its state is forgotten. on_error: see
+    OnError.
     """
 
     keys: Names
@@ -294,6 +298,7 @@ class KeyedWork:
     update: Update
     sequence: str | None
     keeps_rows: bool = False
+    declared: Mapping[str, str] = field(default_factory=dict)
     forgets: StatefulMap | None = None
     on_error: OnError = "fail"
 
@@ -301,10 +306,10 @@ class KeyedWork:
     def stored_state(self) -> Mapping[str, str]:
         """The state as Spark stores it.
 
-        Arrays are stored as JSON: Spark 4.3 passes the schema of a state to its workers in lower case, where they do
-        not find `elementType`.
+        Nested types are stored as JSON: Spark 4.3 passes the schema of a state to its workers in lower case, where they
+        do not find `elementType`.
         """
-        kept = {name: "string" if _is_array(kind) else kind for name, kind in self.state.items()}
+        kept = {name: "string" if _is_nested(kind) else kind for name, kind in self.state.items()}
         if self.forgets:
             kept |= {_LAST: "bigint", **{_KEY + name: self.gives[name] for name in self.keys}}
         return {**kept, _HIGHEST: "bigint"} if self.sequence else kept
@@ -334,7 +339,12 @@ class KeyedWork:
             return rows_of(self.gives, {}, rows)
         key = tuple(rows[name].iloc[0] for name in self.keys)
         taken = Row({name: rows[name].to_numpy() for name in self.takes})
-        given, after = self.update(_plain(key), taken, before)
+        match self.update(_plain(key), taken, before):
+            case [given, Mapping() as after] if self.state.keys() <= after.keys() <= self.stored_state.keys():
+                pass
+            case other:
+                names = ", ".join(self.state)
+                raise TypeError(f"a function returned {other!r}; let it return the output, and the state with {names}")
         if self.sequence:
             after = {**after, _HIGHEST: int(rows[self.sequence].iloc[-1])}
         if self.forgets and self.forgets.forget_after_s:
@@ -355,18 +365,19 @@ class KeyedWork:
         if not state.exists:
             return None
         kept = zip(self.stored_state, state.get, strict=True)
-        return {name: json.loads(value) if _is_array(self.state.get(name, "")) else value for name, value in kept}
+        return {name: json.loads(value) if _is_nested(self.state.get(name, "")) else value for name, value in kept}
 
     def _stored(self, name: str, value: Any) -> Any:
         """Spark's state takes Python's numbers, not numpy's. Of a value of another type it would make null."""
-        plain, kind = value.tolist() if isinstance(value, np.ndarray | np.generic) else value, self.state.get(name, "")
-        if _is_array(kind):
-            return json.dumps(plain)
-        wanted = _STATE_TYPES.get(kind.partition("(")[0], object)
-        plain = wanted(plain) if wanted in (int, float, Decimal) and isinstance(plain, int) else plain
-        if not isinstance(plain, wanted | None) or (isinstance(plain, int) and abs(plain) >= 2**63):
-            raise TypeError(f"the new state has {plain!r} as {name!r}; let it be of the type {kind}")
-        return plain
+        kind, plain = self.state.get(name, ""), value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        of, verify = _state_type(self.declared[name]) if name in self.declared else ("", lambda _: None)
+        plain = _NUMBERS[of](plain) if isinstance(plain, int) and of in _NUMBERS else plain
+        try:
+            verify(plain)
+            "".join(plain if isinstance(plain, dict) else ())  # a TypeError for keys that JSON would make texts of
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"the new state has {plain!r} as {name!r}; let it be of the type {kind}") from error
+        return json.dumps(plain) if _is_nested(kind) else plain
 
 
 def _join_latest(step: AsOfJoin, sequence: str, _key: Any, rows: Row, before: KeyState | None) -> Updated:
@@ -407,5 +418,12 @@ def _fill_windows(step: CountWindow, key: Any, rows: Row, before: KeyState | Non
     return {name: [one[name] for one in made] for name in step.gives}, left
 
 
-def _is_array(kind: str) -> bool:
-    return kind.startswith("array")
+def _is_nested(kind: str) -> bool:
+    return kind.lower().startswith(("array", "map", "struct"))
+
+
+@cache
+def _state_type(as_json: str) -> tuple[str, Callable[[Any], None]]:
+    """A type's name, and what raises for a value that is none of it: Spark's own, which has no public name."""
+    kind = _parse_datatype_json_string(as_json)
+    return kind.typeName(), _make_type_verifier(kind)

@@ -33,8 +33,7 @@ from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET
 from market_spread.streaming.driver.config import JobConfig
 
-_WRITTEN_WITHIN_S = 30.0
-_REHEARSED_WITHIN_S = 120
+_WRITTEN_WITHIN_S, _REHEARSED_WITHIN_S = 30.0, 120
 _MARKET = {"seed": 1, "buckets": 1, "profile": {"profile": "constant", "messages_per_s": 20_000, "duration_s": 1}}
 
 

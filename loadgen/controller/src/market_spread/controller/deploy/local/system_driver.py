@@ -31,8 +31,7 @@ from market_spread.streaming.driver.checkpoint import committed_offsets
 from market_spread.v1 import control_pb2 as pb
 from market_spread.v1.control_pb2_grpc import JobServicer
 
-_LOOK_S = 0.2
-_DRAIN_TIMEOUT_S = 600.0
+_LOOK_S, _DRAIN_TIMEOUT_S = 0.2, 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

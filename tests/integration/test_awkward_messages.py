@@ -215,9 +215,9 @@ class TestPython:
         ("value", "kind", "found"),
         [(5, "double", "5.0"), (True, "bigint", "1"), (7, "decimal(10,2)", "7.00"), (None, "bigint", "None"),
          (5, "string", "5"), (Decimal("1.50"), "decimal(10,2)", "1.50"), ([1, None], "array<bigint>", "[1, None]"),
-         ({"a": 1}, "map<string,bigint>", "{'a': 1}"), ({"a": [1.5]}, "MAP<STRING, ARRAY<DOUBLE>>", "{'a': [1.5]}"),
+         ({"a": 1}, "map<string,bigint>", "{'a': 1}"), ({"a": [1.5]}, "MAP < STRING, ARRAY<DOUBLE>>", "{'a': [1.5]}"),
          ({"n": 1, "of": {"x": None}}, "struct<n: int, of: map<string,string>>", "{'n': 1, 'of': {'x': None}}"),
-         (True, "LONG", "1"), (b"\x01", "binary", "b'\\x01'")],
+         ([1, 2.5], "array<double>", "[1, 2.5]"), (True, "LONG", "1"), (b"\x01", "binary", "b'\\x01'")],
     )  # fmt: skip
     def test_state_comes_back_as_it_was_put_there(self, value: Any, kind: str, found: str) -> None:
         assert remembered(value, kind) == ["", found]
@@ -225,8 +225,8 @@ class TestPython:
     @pytest.mark.parametrize(
         ("value", "kind"),
         [(1.5, "bigint"), ("x", "bigint"), (2**63, "bigint"), ("x", "double"), (1, "boolean"), (2**31, "int"),
-         (1.5, "LONG"), (128, "tinyint"), (5, "array<bigint>"), (["x"], "array<bigint>"),
-         ({"a": 1.5}, "map<string,bigint>"), ({1: 2}, "map<string,bigint>"), (0.5, "date")],
+         (1.5, "LONG"), (128, "tinyint"), (5, "array<bigint>"), ([1], "map<string,bigint>"),
+         ((1, 2), "struct<n: int>"), ({1: 2}, "map<string,bigint>"), (0.5, "date")],
     )  # fmt: skip
     def test_state_of_another_type_fails_and_is_not_forgotten(self, value: Any, kind: str) -> None:
         said = re.escape(f"the new state has {value!r} as 'it'; let it be of the type {kind}")

@@ -182,7 +182,7 @@ class StatefulMap(PythonState):
         if self.forget_after_s is not None and self.forget_after_s <= 0:
             return f"forget_after_s={self.forget_after_s:g}; use more than 0, or leave it out"
         if keyed := [
-            name for name, kind in self.state.items() if re.search(r"map\s*<\s*(?!string)", kind, re.IGNORECASE)
+            name for name, kind in self.state.items() if re.search(r"map\s*<(?!\s*string)", kind, re.IGNORECASE)
         ]:
             return f"the keys of {keyed[0]!r}, a {self.state[keyed[0]]}, do not stay what they are; let them be string"
         seconds = {"forget_after_s": self.forget_after_s, "late_s": self.late_s}

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-from pyspark.sql.types import AtomicType, DataType, _make_type_verifier, _parse_datatype_json_string
 
 from market_spread.common.job_contract import duration
 from market_spread.common.wire.layout import InvalidReason
@@ -46,6 +46,9 @@ _NULLS = "_nulls"  # of a row that only passes through Python: for each field, w
 _CERTAINLY_64_BITS = 2.0**62
 _COLUMNS = (list, tuple, np.ndarray, pd.Series)
 _NUMBERS = {"byte": int, "short": int, "integer": int, "long": int, "float": float, "double": float, "decimal": Decimal}
+# JSON keeps the elements as they are, whatever they are; so does Spark's verifier of a string.
+_ANY = T.StringType()
+_OF_ANY = {"array": T.ArrayType(_ANY), "map": T.MapType(_ANY, _ANY), "struct": T.StructType([])}
 _MICROSECONDS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
@@ -139,7 +142,7 @@ def _filled(rows: DataFrame, names: Sequence[str]) -> DataFrame:
 
     pandas would turn integers with nulls into floats, and stop at bytes that are not valid UTF-8.
     """
-    kinds = {name: rows.schema[name].dataType for name in names if isinstance(rows.schema[name].dataType, AtomicType)}
+    kinds = {name: rows.schema[name].dataType for name in names if isinstance(rows.schema[name].dataType, T.AtomicType)}
     good = {name: F.when(row_ops.is_good(), F.col(name)) for name in kinds}
     return rows.withColumns({name: F.coalesce(good[name], F.lit("0").cast(kind)) for name, kind in kinds.items()})
 
@@ -240,12 +243,9 @@ def _keyed(
             gives, waiting = {**keyed_by, **state.gives}, {name: f"array<{types[name]}>" for name in state.takes}
             work = KeyedWork(keys, state.takes, gives, waiting, partial(_fill_windows, state), sequence)
         case StatefulMap():
-            gives, declared = (
-                {**keyed_by, **state.gives},
-                {k: DataType.fromDDL(of).json() for k, of in state.state.items()},
-            )
+            declared = {name: T.DataType.fromDDL(kind).json() for name, kind in state.state.items()}
             work = KeyedWork(
-                keys, state.takes, gives, state.state, state.update, sequence, declared=declared,
+                keys, state.takes, {**keyed_by, **state.gives}, state.state, state.update, sequence, declared=declared,
                 forgets=state if state.forget_after_s else None, on_error=state.on_error,
             )  # fmt: skip
     nullable = [name for name in fields if name not in replace(pipeline.stream, state=None, computations=()).present]
@@ -425,5 +425,5 @@ def _is_nested(kind: str) -> bool:
 @cache
 def _state_type(as_json: str) -> tuple[str, Callable[[Any], None]]:
     """A type's name, and what raises for a value that is none of it: Spark's own, which has no public name."""
-    kind = _parse_datatype_json_string(as_json)
-    return kind.typeName(), _make_type_verifier(kind)
+    kind = T._parse_datatype_json_string(as_json)
+    return kind.typeName(), T._make_type_verifier(_OF_ANY.get(kind.typeName(), kind))

@@ -159,6 +159,16 @@ def test_prometheus_may_ask_the_aggregator_by_address_and_a_run_by_name() -> Non
     assert told["RUNS_FOLDER"] == "/var/lib/market-spread/runs"
 
 
+@pytest.mark.parametrize(("memory", "mebibytes"), [("512Mi", 512), ("2Gi", 2048), ("130Mi", 130)])
+def test_aggregator_keeps_histories_within_a_part_of_its_memory(memory: str, mebibytes: int) -> None:
+    """With those of three finished runs, a quarter of it each: the process and a merge need room, too."""
+    told = environment(rendered(DEFAULT, metricsAggregator__memory=memory), "metrics-aggregator")
+
+    kept = int(told["HISTORY_BYTES_MAX"])
+    assert kept == mebibytes * 2**20 // 4
+    assert kept + 3 * kept // 4 < mebibytes * 2**20 / 2
+
+
 @pytest.mark.parametrize("profile", MARKET_SPREAD, ids=str)
 def test_every_mount_has_its_volume_and_the_other_way_round(profile: Profile) -> None:
     for made in pods(rendered(profile)):

@@ -20,7 +20,7 @@ class AggregatorConfig:
         HISTORY_BYTES_MAX
     )
     takes_pushes: Annotated[bool, "Whether it does more than show the runs of its folder."] = True
-    allowed_hosts: Annotated[str, "Hosts that requests may be for, by commas; empty: any, on loopback its own."] = ""
+    allowed_hosts: Annotated[str, "Hosts of requests, with commas; empty: any, or on loopback its own names."] = ""
 
     def __post_init__(self) -> None:
         if self.history_bytes_max < 1_000_000:

@@ -51,7 +51,7 @@ class JobConfig(ServiceConfig):
     driver_memory: Annotated[str, "Heap of the driver's JVM, as Java writes it."] = "2g"
     java_options: Annotated[str, "Of the driver's JVM."] = ""
     local_folder: Annotated[Path | None, "For temporary files of Spark; unset: one that is removed at the end."] = None
-    restarts_max: Annotated[int, "Restarts after failures without a commit between them; one more ends it."] = 3
+    restarts_max: Annotated[int, "Restarts after failures without a commit between; the next ends the job."] = 3
     slots_timeout_s: Annotated[float, "Seconds to wait for executors with enough slots."] = 300.0
     stop_wait_s: Annotated[float, "Seconds that a signal waits for the batch; with 0 the next start repeats it."] = 0.0
     replica: Annotated[int, "Which of the replicas this is, from 0."] = 0

@@ -1,4 +1,4 @@
-"""What a message is: a layout of fixed width (see `Layout`), a text, or a record of typed fields as JSON or CSV.
+"""What a message is: a layout of fixed width (see `Layout`), a text, or a record of typed fields as JSON, CSV or Avro.
 
 >>> @dataclass
 ... class Trade:
@@ -10,7 +10,8 @@
 ['account string', 'side string', 'quantity bigint', 'note string']
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
@@ -20,10 +21,17 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 
 from market_spread.common.errors import UsageError, usage_errors
 from market_spread.common.wire.layout import Kind, Layout
+from market_spread.streaming.avro_schema import AvroSchema, is_decimal
 
 Names = tuple[str, ...]
 
 DECIMAL = "decimal(38,18)"
+# Spark's types in a row and in a message, by Avro's names. What is not here a record cannot have.
+_OF_AVRO = {
+    "int": ("bigint", "int"), "long": ("bigint", "bigint"), "boolean": ("boolean", "boolean"),
+    "float": ("double", "float"), "double": ("double", "double"),
+    "string": ("string", "string"), "enum": ("string", "string"),
+}  # fmt: skip
 _SPARK_TYPES = {int: "bigint", float: "double", str: "string", bool: "boolean", Decimal: DECIMAL}
 
 
@@ -61,12 +69,16 @@ class Text:
 
 
 class TypedField(NamedTuple):
-    """A field of a record. type: Spark's; values: the only ones that it takes, if it takes only some."""
+    """A field of a record.
+
+    type: Spark's, in a row; values: the only ones that it takes, if it takes only some; written: its type in a message.
+    """
 
     name: str
     type: str
     is_nullable: bool
     values: Names
+    written: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +100,7 @@ class TypedRecord:
         if not is_dataclass(self.record):
             raise PipelineError(f"{self.record!r} is no dataclass; declare the fields of a message by one")
         hints = get_type_hints(self.record)
-        return tuple(self._typed(field.name, hints[field.name]) for field in fields(self.record))
+        return tuple(self._written(self._typed(field.name, hints[field.name])) for field in fields(self.record))
 
     @property
     def fields(self) -> Names:
@@ -114,7 +126,11 @@ class TypedRecord:
             raise PipelineError(
                 f"{getattr(self.record, '__name__', '')}.{name} is a {hint}; a message has fields of {takes}"
             )
-        return TypedField(name, kind, NoneType in options, texts)
+        return TypedField(name, kind, NoneType in options, texts, kind)
+
+    def _written(self, field: TypedField) -> TypedField:
+        """The field as these messages have it."""
+        return field
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +143,88 @@ class Csv(TypedRecord):
     """Messages that are lines of comma-separated values, in the order of the record's fields; empty is null."""
 
 
-Messages = Layout | Text | Json | Csv
+@dataclass(frozen=True, slots=True)
+class Avro(TypedRecord):
+    r"""Messages that are a record in Avro's binary encoding, without the header of a file.
+
+    avro_schema: that of the writer, as JSON; without it one is made of the record. What the record does not name is
+    left out by a source; in a sink's schema it must be nullable, and is null. registry_id: the number of the schema in
+    a registry, if each message begins with it (a zero byte and four, as Confluent's serializers write them); a message
+    with another number is malformed.
+
+    >>> @dataclass
+    ... class Fare:
+    ...     cents: int | None
+    >>> Avro(Fare, registry_id=7).encode({"cents": 5})
+    b'\x00\x00\x00\x00\x07\x02\n'
+    >>> Avro(Fare).avro.text
+    '{"type": "record", "name": "Fare", "fields": [{"name": "cents", "type": ["null", "long"]}]}'
+    """
+
+    avro_schema: str | None = None
+    registry_id: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.record is None:
+            raise PipelineError("Avro() names no record; declare its fields by a dataclass")
+        if not (self.registry_id is None or (isinstance(self.registry_id, int) and 0 <= self.registry_id < 2**31)):
+            raise PipelineError(
+                f"registry_id={self.registry_id!r} is no number of a schema; give one from 0 to 2**31 - 1"
+            )
+        fields_of(self)  # refuses what the schema has otherwise
+
+    @property
+    def avro(self) -> AvroSchema:
+        """The schema of the messages."""
+        if self.avro_schema is not None:
+            return AvroSchema(self.avro_schema)
+        decimal = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 18}
+        names: dict[str, Any] = {"bigint": "long", DECIMAL: decimal}
+        made = ((field, names.get(field.type, field.type)) for field in self.typed_fields)
+        members = [{"name": field.name, "type": ["null", of] if field.is_nullable else of} for field, of in made]
+        name = getattr(self.record, "__name__", "")
+        return AvroSchema(json.dumps({"type": "record", "name": name, "fields": members}))
+
+    @property
+    def prefix(self) -> bytes:
+        """What each message begins with."""
+        return b"" if self.registry_id is None else b"\0" + self.registry_id.to_bytes(4, "big")
+
+    def encode(self, record: Mapping[str, Any]) -> bytes:
+        """The message with these values of the schema's fields. UsageError if it cannot hold them."""
+        return self.prefix + self.avro.encode(record)
+
+    def decode(self, message: bytes) -> dict[str, Any]:
+        """The fields of a message. UsageError if it is malformed."""
+        if not message.startswith(self.prefix):
+            raise UsageError(f"{message!r:.200} does not begin with the schema's number, {self.registry_id}")
+        return self.avro.decode(message[len(self.prefix) :])
+
+    def _written(self, field: TypedField) -> TypedField:
+        """As the writer's schema has it. PipelineError if that has no such field, or one of another type."""
+        if self.avro_schema is None:
+            return field
+        members, where = self.avro.members, f"{getattr(self.record, '__name__', '')}.{field.name}"
+        if field.name not in members:
+            raise PipelineError(f"{where} is not in its Avro schema, which has {', '.join(members)}")
+        of, *more = [of for of in members[field.name] if of["type"] != "null"] or [{"type": "null"}]
+        kind, written = _OF_AVRO.get(of["type"], ("", ""))
+        if is_decimal(of) and of["precision"] - (behind := of.get("scale", 0)) <= 20 and behind <= 18:
+            kind, written = DECIMAL, f"decimal({of['precision']},{behind})"
+        if more or kind != field.type:
+            raise PipelineError(
+                f"{where} is {field.type} to Spark, and in its Avro schema {json.dumps(members[field.name])}; an int "
+                "is Avro's int or long, a float its float or double, a str its string or enum, a bool its boolean, and "
+                "a Decimal its decimal of up to 20 digits before the point and 18 behind it"
+            )
+        symbols = of.get("symbols", field.values)
+        if unknown := [value for value in field.values if value not in symbols]:
+            raise PipelineError(f"{where} takes {unknown[0]!r}, and its Avro schema only {', '.join(symbols)}")
+        is_nullable = field.is_nullable and field.name not in self.avro.required
+        return field._replace(is_nullable=is_nullable, values=field.values or tuple(symbols), written=written)
+
+
+Messages = Layout | Text | Json | Csv | Avro
 
 
 def typed_fields_of(messages: Messages) -> tuple[TypedField, ...]:
@@ -135,9 +232,9 @@ def typed_fields_of(messages: Messages) -> tuple[TypedField, ...]:
     if isinstance(messages, TypedRecord):
         return messages.typed_fields
     if isinstance(messages, Text):
-        return tuple(TypedField(name, "string", False, ()) for name in messages.fields)
+        return tuple(TypedField(name, "string", False, (), "string") for name in messages.fields)
     numbers = {field.name: "bigint" if field.is_number else "string" for field in messages.fields[1:]}
-    return tuple(TypedField(name, kind, False, ()) for name, kind in numbers.items())
+    return tuple(TypedField(name, kind, False, (), kind) for name, kind in numbers.items())
 
 
 def fields_of(messages: Messages) -> Names:

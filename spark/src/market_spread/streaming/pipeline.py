@@ -50,7 +50,7 @@ _ONE_STATE = "a pipeline has only one; make two"
 class Source:
     """Input messages, from the topic of that name unless the job's configuration maps it to another.
 
-    messages: a layout, of which a record holds one or more messages (a *frame*), or text, JSON or CSV, one per record.
+    messages: a layout, of which a record holds one or more messages (a *frame*), or text, JSON, CSV or Avro, one each.
     time: the field with the message's intended time, Unix microseconds; sequence: the field that numbers the messages
     of a key, by which repeated ones are recognised; for fields that a step makes, see `Stream.timed_by` and
     `numbered_by`. For an as-of join, all messages of a key are in one partition, which has the same number everywhere.
@@ -95,7 +95,7 @@ class Source:
 
     def describe(self) -> str:
         """Its name, and its fields with Spark's types."""
-        typed = [f"{name} {kind}{' or null' * null}" for name, kind, null, _ in typed_fields_of(self.messages)]
+        typed = [f"{name} {kind}{' or null' * null}" for name, kind, null, *_ in typed_fields_of(self.messages)]
         typed += [f"{name} string or null" for name in self.record_texts]
         typed += [f"{self.timestamp} bigint"] if self.timestamp else []
         return f"source {self.name}: {', '.join(typed)}"

@@ -3,18 +3,23 @@
 It uses only built-in columns, because Real-Time Mode takes no others.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro, to_avro
 
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER, InvalidReason, Kind, Layout
-from market_spread.streaming.messages import DECIMAL, Csv, Json, Messages, Names, Text
+from market_spread.streaming.messages import DECIMAL, Avro, Csv, Json, Messages, Names, PipelineError, Text
 
 _MALFORMED = "_malformed"
 CSV = {"escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}  # as RFC 4180 has it
 MESSAGES_METRIC = "messages"  # in the progress of a batch, once per source
+_END = bytes(range(0xF0, 0x100))  # put behind an Avro message, whose reader says nothing of what it leaves
 
 
 def wall_clock_us() -> Column:
@@ -65,10 +70,14 @@ def frames_to_messages(frames: DataFrame, messages: Messages, more: Names = ()) 
     readable message, else the code of an InvalidReason; the fields of such a row must not be used.
     """
     if not isinstance(messages, Layout):
-        text = F.col("value").cast("string").alias("text")
+        text, problem = F.col("value").cast("string"), _unless(F.is_valid_utf8("value"))
+        if isinstance(messages, Avro):
+            text = F.substring("value", len(messages.prefix) + 1, 2**31 - 1)
+            is_another = ~F.startswith("value", F.lit(messages.prefix))
+            problem = F.when(is_another, InvalidReason.UNKNOWN_FORMAT.value)
         whole = frames.select(
-            text, "topic", "partition", "offset", F.lit(0).alias("position"), "sent_us", "read_us",
-            F.coalesce("frame_reason", _unless(F.is_valid_utf8("value"))).alias("reason"), *more,
+            text.alias("text"), "topic", "partition", "offset", F.lit(0).alias("position"), "sent_us", "read_us",
+            F.coalesce("frame_reason", problem).alias("reason"), *more,
         )  # fmt: skip
         return whole if isinstance(messages, Text) else _parsed(whole, messages)
     position = F.explode(F.sequence(F.lit(0), F.col("messages") - 1)).alias("position")
@@ -81,8 +90,71 @@ def frames_to_messages(frames: DataFrame, messages: Messages, more: Names = ()) 
     return cut.withColumn("reason", reason).drop("frame_reason", "strict")
 
 
-def _parsed(rows: DataFrame, messages: Json | Csv) -> DataFrame:
-    """Texts as records. Spark says of each what is malformed in a field of its own.
+def _parsed(rows: DataFrame, messages: Json | Csv | Avro) -> DataFrame:
+    """Texts, or the bytes of Avro, as records."""
+    parsed, record, readable = _avro(messages) if isinstance(messages, Avro) else _texts(messages)
+    missing = F.lit(False)
+    for field in messages.typed_fields:
+        value = record[field.name]
+        if isinstance(messages, Avro) and field.type == "string":
+            readable = readable & F.coalesce(F.is_valid_utf8(value), F.lit(True))
+        readable = readable & F.coalesce(value.isin(*field.values), F.lit(True)) if field.values else readable
+        missing = missing if field.is_nullable else missing | value.isNull()
+    reason = F.coalesce("reason", _unless(readable), F.when(missing, InvalidReason.MISSING_VALUE.value))
+    fields = (record[field.name].cast(field.type).alias(field.name) for field in messages.typed_fields)
+    others = (name for name in rows.columns if name not in ("text", "reason"))
+    return rows.withColumn("_parsed", parsed).select(*fields, *others, reason.alias("reason"))
+
+
+def _avro(messages: Avro) -> tuple[Column, Column, Column]:
+    """The value of `_parsed`, the record in it, and whether that is the whole message.
+
+    Spark reads nothing behind the end of a record, so that is put where something known must follow.
+    """
+    written, read = (_with_end(text) for text in (messages.avro.text, messages.avro.only(messages.fields)))
+    parsed = from_avro(F.concat("text", F.lit(_END)), written, {"mode": "FAILFAST", "avroSchema": read})
+    is_whole = F.coalesce(F.col("_parsed.end") == F.lit(_END), F.lit(False))
+    # In the other mode an unreadable message is one of which all fields are null.
+    return null_if_it_raises(parsed), F.col("_parsed.only"), is_whole
+
+
+def _with_end(schema: str) -> str:
+    end = {"type": "fixed", "name": "end", "size": len(_END)}
+    both = [{"name": "only", "type": json.loads(schema)}, {"name": "end", "type": end}]
+    text = json.dumps({"type": "record", "name": "both", "fields": both})
+    jvm: Any = SparkSession.active()._jvm
+    try:
+        jvm.org.apache.avro.Schema.Parser().parse(text)
+    except Py4JJavaError as error:
+        why = error.java_exception.getMessage()
+        raise PipelineError(
+            f"the Avro schema {schema:.80} cannot be read: {why}; give one as it is specified"
+        ) from None
+    return text
+
+
+def written_as_avro(messages: Avro, record: Column) -> Column:
+    """The bytes of messages with the fields of this struct."""
+    return F.concat(F.lit(messages.prefix), to_avro(record, messages.avro.text))
+
+
+def null_if_it_raises(column: Column) -> Column:
+    """The column, null where it raises.
+
+    To Spark the attempt is the body of a function of an array: of any other expression Spark may calculate parts that
+    occur twice before it, where nothing catches what they raise.
+    """
+    sql: Any = SparkSession.active()._jvm.org.apache.spark.sql  # type: ignore[union-attr]
+    of = sql.classic.ExpressionUtils
+
+    def attempt(_: Column) -> Column:
+        return Column(of.column(sql.catalyst.expressions.TryEval(of.expression(column._jc))))
+
+    return F.get(F.transform(F.array(F.lit(0)), attempt), F.lit(0))
+
+
+def _texts(messages: Json | Csv) -> tuple[Column, Column, Column]:
+    """As `_avro`. Spark says of each text what is malformed in a field of its own.
 
     It reads nothing behind the end of a JSON value, so the text is put where nothing else may follow.
     """
@@ -97,19 +169,12 @@ def _parsed(rows: DataFrame, messages: Json | Csv) -> DataFrame:
         record = F.when((F.size("_parsed.only") == 1) & is_alone, F.get("_parsed.only", F.lit(0)))
     parsed = parse(text, f"{schema}, `{_MALFORMED}` string", options)
     readable = record.isNotNull() & F.col(f"_parsed.{_MALFORMED}").isNull()
-    missing = F.lit(False)
     for field in messages.typed_fields:
-        value = record[field.name]
         if field.type == DECIMAL:  # Spark leaves commas out: "1,5" is 15 to it
             texts = parse("text", messages.schema.replace(DECIMAL, "string"), options)
             has_comma = F.when(F.col("text").rlike('"[^"]*,'), texts[field.name].contains(","))
             readable = readable & ~F.coalesce(has_comma, F.lit(False))
-        readable = readable & F.coalesce(value.isin(*field.values), F.lit(True)) if field.values else readable
-        missing = missing if field.is_nullable else missing | value.isNull()
-    reason = F.coalesce("reason", _unless(readable), F.when(missing, InvalidReason.MISSING_VALUE.value))
-    fields = (record[name].alias(name) for name in messages.fields)
-    others = (name for name in rows.columns if name not in ("text", "reason"))
-    return rows.withColumn("_parsed", parsed).select(*fields, *others, reason.alias("reason"))
+    return parsed, record, readable
 
 
 def _unless(readable: Column) -> Column:

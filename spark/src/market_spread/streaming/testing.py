@@ -112,8 +112,8 @@ def _fast_start() -> dict[str, str]:
     paths, options = "", "-XX:TieredStopAtLevel=1"
     with suppress(UsageError):  # Spark says itself what it lacks
         jvms = named_jvms(find_java(java_home()), JarCache())
-        if jvms.job_archive.exists():
-            paths, options = jvms.class_path, jvms.job_options(options)
+        paths = jvms.class_path
+        options = jvms.job_options(options) if jvms.job_archive.exists() else options
     return {"spark.driver.extraClassPath": paths, "spark.driver.extraJavaOptions": options}
 
 

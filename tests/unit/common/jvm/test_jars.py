@@ -99,6 +99,7 @@ def test_pinned_jars_have_a_sha_256_each_and_no_address() -> None:
         "commons-pool2",
         "hadoop-bare-naked-local-fs",
         "kafka-clients",
+        "spark-avro_2.13",
         "spark-sql-kafka-0-10_2.13",
         "spark-token-provider-kafka-0-10_2.13",
     }

@@ -11,12 +11,12 @@ from functools import reduce
 from string import Formatter
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
 from market_spread.streaming import record_codec
-from market_spread.streaming.messages import Csv, Json, Names, Text, TypedField, nullable_fields
+from market_spread.streaming.messages import DECIMAL, Avro, Csv, Json, Names, Text, TypedField, nullable_fields
 from market_spread.streaming.operators.stateful import AsOfJoin, RunningTotal, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import INVALID, Pipeline, Source
@@ -90,26 +90,15 @@ def apply_step(rows: DataFrame, computation: Computation) -> DataFrame:
 def _called(
     rows: DataFrame, step: Computation, functions: Iterable[Callable[[Row], Any]]
 ) -> tuple[DataFrame, list[Column]]:
-    """What the functions of a step return for the rows, which are refused, if the step diverts them, where one raises.
-
-    To Spark the attempt is the body of a function of an array: of any other expression Spark may calculate parts that
-    occur twice before it, where nothing catches what they raise.
-    """
+    """What a step's functions return for the rows, which are refused where one raises, if the step diverts them."""
     row = Row({name: F.col(name) for name in rows.columns})
     values = [function(row) for function in functions]
     if step.on_error == "fail":
         return rows, values
     results = F.struct(*(value.alias(f"_{i}") for i, value in enumerate(values)))
-    attempt = F.get(F.transform(F.array(F.lit(0)), lambda _: _null_if_it_raises(results)), F.lit(0))
-    rows = rows.withColumn(_RESULTS, F.when(is_good(), attempt))
+    rows = rows.withColumn(_RESULTS, F.when(is_good(), record_codec.null_if_it_raises(results)))
     refusing = refused(rows, F.col(_RESULTS).isNull(), InvalidReason.FUNCTION_RAISED)
     return refusing, [F.col(_RESULTS)[f"_{i}"] for i in range(len(values))]
-
-
-def _null_if_it_raises(column: Column) -> Column:
-    sql: Any = SparkSession.active()._jvm.org.apache.spark.sql  # type: ignore[union-attr]
-    expressions = sql.classic.ExpressionUtils
-    return Column(expressions.column(sql.catalyst.expressions.TryEval(expressions.expression(column._jc))))
 
 
 def branch_rows(
@@ -212,7 +201,9 @@ def _with_values_of(sink: Sink, rows: DataFrame, present: Names) -> DataFrame:
 def _fits(column: Column, field: Field | TypedField) -> Column:
     """Whether a value can be written as the field; of a declared type, null can."""
     if isinstance(field, TypedField):
-        takes = column.isin(*field.values) if field.values else column.try_cast(field.type).isNotNull()
+        takes = column.isin(*field.values) if field.values else column.try_cast(field.written).isNotNull()
+        if field.type == DECIMAL != field.written:  # the digits behind the last one would be cut off
+            takes = takes & (column.try_cast(DECIMAL) == column.try_cast(field.written))
         is_whole = column.try_cast("double") % 1 == 0  # of any other number the fraction would be cut off
         takes = takes & is_whole if field.type == "bigint" else takes
         return column.isNull() | takes
@@ -235,10 +226,16 @@ def _record(sink: Sink, topics: Mapping[str, str], pipeline: Pipeline) -> dict[s
             value = F.concat(F.lit(layout.letter), *written.values())
         case Text() as text:
             value = _filled_in(text.pattern, any(isinstance(it.messages, Layout) for it in pipeline.sources))
-        case Json() | Csv() as record:
-            columns = [F.col(field.name).cast(field.type).alias(field.name) for field in record.typed_fields]
-            typed, is_csv = F.struct(*(columns or map(F.col, pipeline.stream.fields))), isinstance(record, Csv)
-            value = F.to_csv(typed, record_codec.CSV) if is_csv else F.to_json(typed, {"ignoreNullFields": "false"})
+        case Json() | Csv() | Avro() as record:
+            columns = [F.col(field.name).cast(field.written).alias(field.name) for field in record.typed_fields]
+            typed = F.struct(*(columns or map(F.col, pipeline.stream.fields)))
+            match record:
+                case Json():
+                    value = F.to_json(typed, {"ignoreNullFields": "false"})
+                case Csv():
+                    value = F.to_csv(typed, record_codec.CSV)
+                case Avro():
+                    value = record_codec.written_as_avro(record, typed)
     key = F.lit(None) if sink.key is None else written.get(sink.key, F.col(sink.key).cast("string"))
     return {"topic": F.lit(topics[sink.name]), "key": key.cast("binary"), "value": value.cast("binary")}
 

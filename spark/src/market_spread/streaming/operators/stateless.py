@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from market_spread.common.wire.layout import Layout
-from market_spread.streaming.messages import Messages, Names, each_once, fields_of
+from market_spread.streaming.messages import Avro, Messages, Names, PipelineError, each_once, fields_of
 
 # What every row has besides its fields: its origin, when it was sent, read and (in a sink) emitted in Unix
 # microseconds, and what was wrong with its message.
@@ -178,6 +178,14 @@ class Sink:
     messages: Messages
     key: str | None = None
     keep: Callable[[Row], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.messages, Avro) and (
+            no := [it for it in self.messages.avro.required if it not in self.needs]
+        ):
+            raise PipelineError(
+                f"the sink {self.name!r} writes no {no[0]!r}, which its Avro schema needs; name it in the record"
+            )
 
     @property
     def writes_stamps(self) -> bool:

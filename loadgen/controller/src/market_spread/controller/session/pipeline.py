@@ -1,5 +1,6 @@
 """A pipeline on the embedded broker: its topics are filled from files, and what its sinks get is shown."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from market_spread.common.job_contract import BATCH_S_MIN, MODES, REAL_TIME, slo
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.small_stack import small_stack
-from market_spread.streaming import INVALID, PipelineError
+from market_spread.streaming import INVALID, Avro, PipelineError
 from market_spread.streaming.applications.registry import find_checked
 from market_spread.streaming.modes.support import check, remarks
 
@@ -60,6 +61,8 @@ def run_pipeline(
 ) -> dict[str, int]:  # fmt: skip
     """Run a pipeline on files, each line a message of a source, until all is committed; everything is ended then.
 
+    A message in Avro is a line of JSON, in the files and in what is shown.
+
     Returns how many records each sink, and `invalid`, got. show: told the sink (or `invalid`) and the value of each
     record that leaves; say: of the progress; warn: of what may be missing from the output. UsageError for an input that
     is not there or whose source is not, PipelineError for a pipeline that cannot run, RunFailedError if the job fails.
@@ -72,12 +75,20 @@ def run_pipeline(
     if not inputs:
         wanted = " ".join(f"--input {name}=FILE" for name in sources)
         raise UsageError(f"{pipeline.name} has no input; give its sources files: {wanted}")
+    sinks = (*pipeline.sinks, *(pipeline.late.sinks if pipeline.late else ()))
+    messages = {source.name: source.messages for source in pipeline.sources} | {it.name: it.messages for it in sinks}
+    in_avro = {name: of for name, of in messages.items() if isinstance(of, Avro)}
     lines: dict[str, list[bytes]] = {}
     for name, given in inputs.items():
         with usage_errors(f"--input {name}={given} cannot be read", "name a file of lines"):
             lines[name] = given.read_bytes().splitlines()
+        for at, line in enumerate(lines[name] if name in in_avro else ()):
+            with usage_errors(
+                f"--input {name}={given}: line {at + 1}", "a line is a record as JSON", (ValueError, UsageError)
+            ):
+                lines[name][at] = in_avro[name].encode(json.loads(line))
     path, is_file, function = application.rpartition(":")
-    file, ends = Path(path).resolve(), [*pipeline.outputs, INVALID]
+    file, topics = Path(path).resolve(), [*pipeline.outputs, INVALID]
     say("starting broker and job")
     with TemporaryDirectory(prefix="market-spread-pipeline-", ignore_cleanup_errors=True) as folder:
         jvms = local_jvms(find_java(java_home()), JarCache())
@@ -100,8 +111,11 @@ def run_pipeline(
             if late := stack.client.job_status().rows_late:
                 fate = "went to their sink" if pipeline.late else "were dropped"
                 warn(f"{late:,} rows came too late for a step that goes by time, and {fate}")
-            counts = dict.fromkeys(ends, 0)
-            for (topic, _), record in stack.kafka.records(stack.kafka.end_offsets(ends)):
+            counts = dict.fromkeys(topics, 0)
+            for (topic, _), record in stack.kafka.records(stack.kafka.end_offsets(topics)):
                 counts[topic] += 1
-                show(topic, record.value)
+                value = record.value
+                if topic in in_avro:
+                    value = json.dumps(in_avro[topic].decode(value), default=str, ensure_ascii=False).encode()
+                show(topic, value)
             return counts

@@ -1,0 +1,110 @@
+r"""Schemas of Avro: their fields, and records in its binary encoding, as Avro 1.12's specification has it.
+
+A field that stands for a time is a number here, without its logical type, as it is in a message.
+
+>>> fare = AvroSchema('{"type": "record", "name": "Fare", "fields": [{"name": "cents", "type": ["null", "int"]}]}')
+>>> fare.members
+{'cents': ({'type': 'null'}, {'type': 'int'})}
+>>> fare.encode({"cents": 5})
+b'\x02\n'
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from io import BytesIO
+from typing import Any, cast
+
+from fastavro import parse_schema, schemaless_reader, schemaless_writer
+from fastavro.schema import SchemaParseException, UnknownType
+from fastavro.validation import ValidationError, validate
+
+from market_spread.common.errors import usage_errors
+
+Type = dict[str, Any]
+# What fastavro raises for a schema or a record that is not what it should be.
+_UNLIKE = (
+    ValueError, TypeError, KeyError, AttributeError, IndexError, EOFError, InvalidOperation, SchemaParseException,
+    UnknownType,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AvroSchema:
+    """The schema of a record, from JSON. UsageError for any other text, when it is read."""
+
+    text: str
+
+    @property
+    def members(self) -> Mapping[str, tuple[Type, ...]]:
+        """The types that each field can have, named ones in full."""
+        return {it["name"]: tuple(map(_as_number, _options(it["type"]))) for it in self._read(expand=True)["fields"]}
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The fields that have a value in every record."""
+        return tuple(name for name, options in self.members.items() if {"type": "null"} not in options)
+
+    def only(self, names: Iterable[str]) -> str:
+        """A schema of these fields, as JSON: by Avro's rules a reader that has it skips the others."""
+        members, defined, fields = self.members, set[str](), []
+        for name in names:
+            options = [of["name"] if of.get("name") in defined else of for of in members[name]]
+            defined.update(of["name"] for of in members[name] if "name" in of)
+            fields.append({"name": name, "type": options if len(options) > 1 else options[0]})
+        return json.dumps({"type": "record", "name": self._read()["name"], "fields": fields})
+
+    def encode(self, record: Mapping[str, Any]) -> bytes:
+        """The record's bytes; a decimal may be a text. UsageError if it is none of this schema."""
+        message = BytesIO()
+        with usage_errors(f"{record!r:.200} is no record of its Avro schema", kinds=_UNLIKE):
+            decimals = [name for name, options in self.members.items() if any(map(is_decimal, options))]
+            texts = {name: Decimal(record[name]) for name in decimals if isinstance(record.get(name), str)}
+            schema = self._numbers()
+            try:
+                validate({**record, **texts}, schema)
+            except ValidationError as error:
+                raise ValueError("; ".join(map(str, error.errors))) from None
+            schemaless_writer(message, schema, {**record, **texts}, strict=True)
+        return message.getvalue()
+
+    def decode(self, message: bytes) -> dict[str, Any]:
+        """The record with these bytes. UsageError if they are not one of this schema, and no more."""
+        body = BytesIO(message)
+        with usage_errors(f"{message!r:.200} is no record of its Avro schema", kinds=_UNLIKE):
+            record = schemaless_reader(body, self._numbers(), None)
+            if more := body.read():
+                raise ValueError(f"{len(more)} bytes follow it")
+            return cast(dict[str, Any], record)
+
+    def _read(self, *, expand: bool = False) -> Type:
+        with usage_errors(f"the Avro schema {self.text!r:.80} cannot be read", "give a record's, as JSON", _UNLIKE):
+            schema: Any = parse_schema(json.loads(self.text), expand=expand)
+            names = [field["name"] for field in schema["fields"]]
+            if schema["type"] != "record" or len({*names}) < len(names):
+                raise ValueError(f"it is no record with each field once, but a {schema['type']} of {', '.join(names)}")
+            return cast(Type, schema)
+
+    def _numbers(self) -> Type:
+        schema = self._read()
+        for field in schema["fields"]:
+            options = [
+                _as_number(of) if isinstance(of, dict) else of for of in _options(field["type"], is_in_full=False)
+            ]
+            field["type"] = options if isinstance(field["type"], list) else options[0]
+        return schema
+
+
+def is_decimal(of: Type) -> bool:
+    """Whether the type has decimals."""
+    return of["type"] in ("bytes", "fixed") and of.get("logicalType") == "decimal" and "precision" in of
+
+
+def _options(of: Any, *, is_in_full: bool = True) -> list[Any]:
+    options = of if isinstance(of, list) else [of]
+    return [{"type": it} if is_in_full and not isinstance(it, dict) else it for it in options]
+
+
+def _as_number(of: Type) -> Type:
+    return {"type": of["type"]} if of["type"] in ("int", "long") else of

@@ -121,8 +121,8 @@ CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "malformed": (
         {"malformed": 12, "alertsUnreadable": 1},
-        [("problem", "1 record of the alerts topic is no alert.", "computations/deliver"),
-         ("note", "12 messages malformed, reported to the topic invalid.", "computations/compute")],
+        [("problem", "12 messages malformed, reported to the topic invalid.", "computations/compute"),
+         ("problem", "1 record of the alerts topic is no alert.", "computations/deliver")],
     ),
     "refused pushes": (
         {"refused": 1, "unwritten": 2},

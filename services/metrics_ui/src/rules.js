@@ -126,8 +126,8 @@ export function malformed({ malformed: messages, alertsUnreadable: records }) {
   const reported = `${counted(messages, "message")} malformed, reported to the topic invalid.`;
   const unreadable = `${counted(records, "record")} of the alerts topic ${records === 1 ? "is" : "are"} no alert.`;
   return [
-    ...(messages > 0 ? [note(reported, "computations/compute")] : []),
-    ...(records > 0 ? [problem(unreadable, "computations/deliver")] : []),
+    ...(messages > 0 ? [ending("failed")(reported, "computations/compute")] : []),
+    ...(records > 0 ? [ending("failed")(unreadable, "computations/deliver")] : []),
   ];
 }
 
@@ -150,7 +150,7 @@ export function historyDropped({ historyDropped: dropped }) {
 /** @param {Facts} facts @returns {Finding[]} */
 export function messagesFailed({ failed }) {
   return failed > 0
-    ? [ending("failed")(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")]
+    ? [ending("void")(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")]
     : [];
 }
 

@@ -81,6 +81,7 @@ test("problems come before notes", () => {
 test("after the verdict nothing is a problem but what that says failed", () => {
   const bad = {
     sources: [{ ...SOURCE, missing: 90, silentMs: 4000 }],
+    malformed: 1,
     framesLate: 900,
     stallMs: 9000,
     failed: 1,
@@ -91,9 +92,9 @@ test("after the verdict nothing is a problem but what that says failed", () => {
   };
   const problems = (changed) => findings(facts(changed)).filter(({ level }) => level === "problem");
 
-  assert.equal(problems(bad).length, 8);
+  assert.equal(problems(bad).length, 9);
   assert.deepEqual(problems({ ...bad, verdict: "passed" }), []);
-  assert.equal(findings(facts({ ...bad, verdict: "passed" })).length, 9);
+  assert.equal(findings(facts({ ...bad, verdict: "passed" })).length, 10);
   const failed = { verdict: "failed", failedChecks: [{ text: "it lost 3", cause: "system" }] };
   assert.deepEqual(said(problems({ ...bad, ...failed })), ["problem: it lost 3 (the system's doing)."]);
 });
@@ -114,7 +115,6 @@ const AT_THE_LIMITS = facts({
   ],
   queryRestarts: 1,
   alertsDuplicated: 7,
-  malformed: 2,
   historyDropped: 5,
   negative: 4,
 });
@@ -124,7 +124,7 @@ test("a run that keeps the limits of its workload has no problem before its verd
 
   assert.equal(AT_THE_LIMITS.verdict, "");
   assert.deepEqual(said(found.filter(({ level }) => level === "problem")), []);
-  assert.equal(found.length, 12);
+  assert.equal(found.length, 11);
 });
 
 test("each limit of a run is told where the run is beyond it, and alone", () => {
@@ -225,9 +225,9 @@ test("what came again is told of alerts and of pushes", () => {
   ]);
 });
 
-test("malformed messages are a note, records that are no alerts are a problem", () => {
+test("malformed messages and records that are no alerts fail the run", () => {
   assert.deepEqual(said(malformed(facts({ malformed: 2, alertsUnreadable: 1 }))), [
-    "note: 2 messages malformed, reported to the topic invalid.",
+    "problem: 2 messages malformed, reported to the topic invalid.",
     "problem: 1 record of the alerts topic is no alert.",
   ]);
 });
@@ -272,13 +272,12 @@ test("falling behind", () => {
 });
 
 test("what a run comes to if it ends like this", () => {
-  const late = lateFrames(facts({ framesLate: 900 }));
-  const missing = pushesLost(withSource({ missing: 50 }));
+  const all = { framesLate: 900, failed: 1, malformed: 1, alertsUnreadable: 1, stallMs: 2500, behindS: 6 };
+  const found = findings(withSource({ missing: 50 }, all));
+  const whose = (end) => found.filter(({ would }) => would === end).map(({ page }) => page);
 
-  assert.deepEqual(
-    [...late, ...missing].map(({ would }) => would),
-    ["void", "void"],
-  );
+  assert.deepEqual(whose("void"), ["workers", "computations/send_all", "aggregator"]);
+  assert.deepEqual(whose("failed"), ["pipeline", "pipeline", "computations/compute", "computations/deliver"]);
   assert.equal(lateFrames(facts({ framesLate: 1 }))[0].would, undefined);
   assert.ok(findings(facts({ verdict: "passed", framesLate: 900 })).every(({ would }) => would === undefined));
 });

@@ -3957,8 +3957,8 @@
     const reported = `${counted(messages, "message")} malformed, reported to the topic invalid.`;
     const unreadable = `${counted(records, "record")} of the alerts topic ${records === 1 ? "is" : "are"} no alert.`;
     return [
-      ...messages > 0 ? [note(reported, "computations/compute")] : [],
-      ...records > 0 ? [problem(unreadable, "computations/deliver")] : []
+      ...messages > 0 ? [ending("failed")(reported, "computations/compute")] : [],
+      ...records > 0 ? [ending("failed")(unreadable, "computations/deliver")] : []
     ];
   }
   function refusedPushes({ refused, unwritten }) {
@@ -3974,7 +3974,7 @@
     return dropped > 0 ? [note(text, "aggregator")] : [];
   }
   function messagesFailed({ failed }) {
-    return failed > 0 ? [ending("failed")(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
+    return failed > 0 ? [ending("void")(`${counted(failed, "message")} lost: the broker did not take them.`, "workers")] : [];
   }
   function stall({ stallMs, stallAtS, limits }) {
     if (limits.stall_us === void 0) return [];

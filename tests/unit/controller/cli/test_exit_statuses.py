@@ -1,7 +1,7 @@
 """The exit statuses that the documentation promises are those of the commands: its tables say which there are."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +20,7 @@ from tests.unit.controller.views.test_checking import GOOD, UNCHECKED
 
 DOCS = ROOT / "docs"
 FAST_MS, SLOW_MS = 20.0, 30.0
+TORTURE = ROOT / "loadgen" / "workloads" / "torture.yaml"
 VOID: dict[str, Any] = {"verdict": "void", "reasons": ["the generator was late"]}
 WRONG = judged(Verdict.FAILED, Criterion.ALERTS_MISSING)
 
@@ -77,13 +78,14 @@ def verdict(which: Verdict) -> Callable[..., Any]:
     return returning(SimpleNamespace(verdict=which))
 
 
-def comparing(after_ms: float = FAST_MS, *options: str, **of_one_after: Any) -> Scenario:
-    """Compares two groups of eight runs, made in turn; one run of the second is as the keywords say."""
+def comparing(after_ms: float = FAST_MS, *options: str, odd: str = "after", **changes: Any) -> Scenario:
+    """Compares two groups of eight runs, made in turn; one run of the odd group is as the keywords say."""
 
     def compare(shell: Shell) -> int:
         for number in range(8):
-            write_run(Path("before"), 2 * number, FAST_MS + number / 10)
-            write_run(Path("after"), 2 * number + 1, after_ms + number / 10, **(of_one_after if number == 3 else {}))
+            for at, (group, p99_ms) in enumerate((("before", FAST_MS), ("after", after_ms))):
+                of_this = changes if (group, number) == (odd, 3) else {}
+                write_run(Path(group), 2 * number + at, p99_ms + number / 10, **of_this)
         return shell("compare", "before", "after", *options)
 
     return compare
@@ -106,15 +108,13 @@ def made_by(make: Callable[[Path, int, Sequence[str]], object]) -> type:
 
 
 def in_turn(
-    p99_ms: Callable[[int], float] = lambda number: FAST_MS + number / 100, *, also_a: bool = False, **changes: Any
+    p99_ms: Callable[[int], float] = lambda number: FAST_MS + number / 100, *, arms: str = "b", **changes: Any
 ) -> Scenario:
-    """Has `ab` make eight pairs: the latencies of B's runs by the number of the run, and what else is changed there."""
+    """Has `ab` make eight pairs: the latencies of B's runs by the number of the run, and what else these arms have."""
 
     def make(runs_folder: Path, number: int, _: Sequence[str]) -> None:
-        if runs_folder.name == "b":
-            write_run(runs_folder, number, p99_ms(number), **changes)
-        else:
-            write_run(runs_folder, number, FAST_MS + number / 100, **(changes if also_a else {}))
+        of_run_ms = p99_ms(number) if runs_folder.name == "b" else FAST_MS + number / 100
+        write_run(runs_folder, number, of_run_ms, **(changes if runs_folder.name in arms else {}))
 
     return lambda shell: shell.when("controller.session.subprocess.RunProcess", made_by(make))(
         "ab", QUICK, QUICK, "--seed", 1
@@ -135,6 +135,17 @@ def searching(limit: int, *options: object) -> Scenario:
 
 def while_a_run_is_made(*words: object) -> Scenario:
     return lambda shell: shell.when("controller.session.subprocess.RunProcess", made_by(INTERRUPTED))(*words)
+
+
+def torturing(*of_seeds: Mapping[str, Any]) -> Scenario:
+    """Looks at seeds that have runs already; the time is over before one more begins."""
+
+    def torture(shell: Shell) -> int:
+        for seed, changes in enumerate(of_seeds, 1):
+            write_run(Path("seeds") / str(seed), seed, planned_faults=[], **changes)
+        return shell("torture", TORTURE, "--hours", 1e-12, "--runs-folder", ".")
+
+    return torture
 
 
 def looking_back(shell: Shell) -> int:
@@ -206,11 +217,15 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
     "compare": {
         "every figure is better or the same": all_of(comparing(), lambda shell: shell("compare", "after", "before")),
         "a figure is worse": comparing(SLOW_MS),
-        "a run of another group than the first has wrong outputs": comparing(FAST_MS, "--force", **WRONG),
+        "by `--force`, a run of another group than the first has wrong outputs": comparing(FAST_MS, "--force", **WRONG),
         "wrong usage": lambda shell: shell("compare", "nothing", "nowhere"),
-        "void runs without `--force`": comparing(FAST_MS, **VOID),
+        "without `--force`, a run is void": comparing(FAST_MS, **VOID),
+        "without `--force`, a run has wrong outputs": comparing(FAST_MS, **WRONG),
         "a figure is undecided and none is worse": comparing(FAST_MS, "--least", "0.1%"),
-        "void runs take part by `--force`": comparing(FAST_MS, "--force", **VOID),
+        "by `--force`, a run is void": comparing(SLOW_MS, "--force", **VOID),
+        "by `--force`, runs of the first group alone have wrong outputs": comparing(
+            SLOW_MS, "--force", odd="before", **WRONG
+        ),
         "interrupted": lambda shell: comparing()(shell.when("controller.compare.comparison.compare", INTERRUPTED)),
     },
     "ab": {
@@ -219,7 +234,8 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "a run of B has wrong outputs": in_turn(**WRONG),
         "wrong usage": lambda shell: shell("ab", QUICK),
         "a figure is undecided and none is worse": NO_DIFFERENCE,
-        "three void runs in a row": in_turn(also_a=True, **VOID),
+        "runs of A alone have wrong outputs": in_turn(arms="a", **WRONG),
+        "three void runs in a row": in_turn(arms="ab", **VOID),
         "interrupted": while_a_run_is_made("ab", QUICK, QUICK),
     },
     "sweep": {
@@ -241,6 +257,13 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         ),
         "wrong usage": lambda shell: shell("check"),
         "the input allows no judgement": checking(of=UNCHECKED),
+    },
+    "torture": {
+        "all that are not void passed": torturing({}, VOID),
+        "one failed": torturing({}, WRONG, VOID),
+        "wrong usage": lambda shell: shell("torture", QUICK),
+        "all are void": torturing(VOID, VOID),
+        "interrupted": while_a_run_is_made("torture", TORTURE),
     },
     "selftest": {
         "the error is within the aim": self_testing(record(holds=True)),
@@ -277,7 +300,7 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "wrong usage or configuration": all_of(
             lambda shell: shell("run", "missing.yaml"), lambda shell: shell("ab", QUICK)
         ),
-        "the machine or the rig spoiled it": all_of(of_run(verdict(Verdict.VOID)), in_turn(also_a=True, **VOID)),
+        "the machine or the rig spoiled it": all_of(of_run(verdict(Verdict.VOID)), in_turn(arms="ab", **VOID)),
         "the runs tell no difference": NO_DIFFERENCE,
         "interrupted": all_of(of_run(INTERRUPTED), while_a_run_is_made("ab", QUICK, QUICK)),
     },

@@ -13,6 +13,8 @@ import yaml
 
 from tests.charts.catalog import CHARTS, Object
 
+# A value that is left out unless someone sets it, with an example.
+OPTIONAL = re.compile(r" *# (?P<name>\w+): \S+")
 HEAD = """\
 # {name}
 
@@ -43,16 +45,20 @@ def readme(chart: Path) -> str:
     text = (chart / "values.yaml").read_text()
     rows = [
         f"| `{path}` | {takes(part_of(schema, path), schema)} | {default} | {comment} |"
-        for path, default, comment in values(yaml.compose(text), text.splitlines())
+        for path, default, comment in values(yaml.compose(text), text.splitlines(), schema)
     ]
     return head + "\n".join(rows) + "\n"
 
 
-def values(node: yaml.Node | None, lines: list[str], path: str = "") -> Iterator[tuple[str, str, str]]:
-    """Path, default and comment of every value that has none below it."""
+def values(node: yaml.Node | None, lines: list[str], schema: Object, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Path, default and comment of every value that has none below it; also of those that are commented out."""
     if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
         for key, value in node.value:
-            yield from values(value, lines, f"{path}.{key.value}".lstrip("."))
+            yield from values(value, lines, schema, f"{path}.{key.value}".lstrip("."))
+        for name in part_of(schema, path).get("properties", {}):
+            for at, line in enumerate(lines):
+                if (found := OPTIONAL.fullmatch(line)) and found["name"] == name:
+                    yield f"{path}.{name}", "none", comment(lines, at)
         return
     assert node is not None
     given = yaml.safe_load(yaml.serialize(node))
@@ -63,7 +69,7 @@ def comment(lines: list[str], at: int) -> str:
     """The comment right above a line."""
     found: list[str] = []
     for line in reversed(lines[:at]):
-        if not line.lstrip().startswith("#"):
+        if not line.lstrip().startswith("#") or OPTIONAL.fullmatch(line):
             break
         found.insert(0, line.lstrip().removeprefix("#").strip())
     return " ".join(found).replace("|", "\\|").replace("<", "&lt;")
@@ -72,7 +78,7 @@ def comment(lines: list[str], at: int) -> str:
 def part_of(schema: Object, path: str) -> Object:
     """The part of a schema that is about a value."""
     part = schema
-    for name in split(path):
+    for name in split(path) if path else ():
         part = resolved(part, schema)
         known = part.get("properties", {})
         if name not in known:
@@ -101,8 +107,10 @@ def takes(part: Object, schema: Object) -> str:
         found = [takes(resolved(each, schema), schema) for each in listed]
         return (" or " if "oneOf" in part else ", ").join(filter(None, found))
     kind: Any = part.get("type", "")
+    if isinstance(kind, list):
+        return " or ".join(each if each == "null" else takes({**part, "type": each}, schema) for each in kind)
     words = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "mapping"}
-    said = words.get(kind, kind if isinstance(kind, str) else "")
+    said = words.get(kind, kind)
     if kind == "array":
         return f"list of {takes(resolved(part['items'], schema), schema)}"
     if "minimum" in part and "maximum" in part:

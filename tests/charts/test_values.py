@@ -128,3 +128,13 @@ def test_readmes_say_of_every_value_what_it_takes(chart: Path) -> None:
     assert len(rows) >= 9
     for row in rows:
         assert all(cell.strip(" |") for cell in row), row
+
+
+def test_a_readme_has_the_values_that_are_left_out_unless_someone_sets_them() -> None:
+    chart = ROOT / "charts" / "host-tuning"
+    profile = json.loads((chart / "values.schema.json").read_text())["properties"]["profile"]["properties"]
+
+    text = readme(chart)
+
+    known = [f"profile.{part}.{name}" for part in ("apply", "verify") for name in profile[part]["properties"]]
+    assert [path for path in known if f"| `{path}" not in text] == []

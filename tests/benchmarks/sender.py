@@ -21,7 +21,7 @@ from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.services import Child
-from market_spread.sender.config import SenderConfig
+from market_spread.sender.service import SenderConfig
 from market_spread.v1.control_pb2 import Phase, SenderStatusRequest, SenderStatusResponse, StartSendingRequest
 from market_spread.v1.control_pb2_grpc import SenderStub
 

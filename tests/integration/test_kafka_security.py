@@ -28,8 +28,8 @@ from market_spread.controller.plan.plan import PlannedLoad, orders_of, plan_of_w
 from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import Oracle
-from market_spread.receiver.config import ReceiverConfig
-from market_spread.sender.config import SenderConfig
+from market_spread.receiver.service import ReceiverConfig
+from market_spread.sender.service import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.v1.control_pb2 import StartSendingRequest
 from tests.integration.test_your_system import change, of_template, run

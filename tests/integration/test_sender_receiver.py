@@ -29,8 +29,8 @@ from market_spread.common.wire.codec import RECEIPT, decode, decode_ledger, enco
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER, WARM_UP_ORDER_ID_MIN
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.services import Child
-from market_spread.receiver.config import ReceiverConfig
-from market_spread.sender.config import SenderConfig
+from market_spread.receiver.service import ReceiverConfig
+from market_spread.sender.service import SenderConfig
 from market_spread.v1.control_pb2 import (
     DrainReceiverRequest,
     DrainReceiverResponse,

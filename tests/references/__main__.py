@@ -26,8 +26,8 @@ from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
 from market_spread.loadgen.recorded import OF_THE_FILES, RECORDED
 from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
-from market_spread.receiver.config import ReceiverConfig
-from market_spread.sender.config import SenderConfig
+from market_spread.receiver.service import ReceiverConfig
+from market_spread.sender.service import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
 from tests.support.paths import ROOT
 

@@ -1,3 +1,3 @@
 """Takes alerts and malformed messages, removes duplicates, keeps the ledger."""
 
-__all__ = ["config"]
+__all__ = ["service"]

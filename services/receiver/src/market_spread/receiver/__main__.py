@@ -6,8 +6,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.process.service import run_service
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.receiver.config import ReceiverConfig
-from market_spread.receiver.service import ReceiverService
+from market_spread.receiver.service import ReceiverConfig, ReceiverService
 
 
 def main() -> int:

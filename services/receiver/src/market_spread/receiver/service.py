@@ -4,7 +4,9 @@ import itertools
 import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import grpc
 
@@ -16,6 +18,7 @@ from market_spread.common.job_contract import RUN_ID, RUN_ID_REMEDY
 from market_spread.common.kafka.access import FINDS
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.logs import log_event
+from market_spread.common.process.service import ServiceConfig
 from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.receiver.ledger import NAMES, Ledger, ledger_path, read_ledger
@@ -28,6 +31,14 @@ PIECE_BYTES = 1024 * 1024
 DRAIN_TIMEOUT_S = 60.0
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverConfig(ServiceConfig):
+    """Environment of the receiver."""
+
+    data_folder: Annotated[Path, "Where the ledgers of the runs are."]
+    source: Annotated[str, "Its name in metrics."] = "receiver"
 
 
 class ReceiverService(ReceiverServicer):

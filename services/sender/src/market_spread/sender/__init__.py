@@ -1,3 +1,3 @@
 """Offers load on a fixed open-loop schedule."""
 
-__all__ = ["config"]
+__all__ = ["service"]

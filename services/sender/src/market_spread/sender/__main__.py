@@ -7,8 +7,7 @@ from market_spread.common.clock import Clock
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.process.service import run_service
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.sender.config import SenderConfig
-from market_spread.sender.service import SenderService
+from market_spread.sender.service import SenderConfig, SenderService
 
 # Python's default of 5 ms is most of the 10 ms that a frame may be late.
 _SWITCH_INTERVAL_S = 0.000_5

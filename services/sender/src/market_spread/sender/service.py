@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import grpc
 
@@ -15,6 +16,7 @@ from market_spread.common.kafka.client import RECORD_BYTES_MAX, KafkaBroker, Par
 from market_spread.common.load import source as loads
 from market_spread.common.load.source import AnyLoad, LoadSource
 from market_spread.common.logs import log_event
+from market_spread.common.process.service import ServiceConfig
 from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.common.wire.codec import decode
@@ -34,6 +36,20 @@ _STOP_ANSWER_S = STOP_WITHIN_S + 1.5
 NEWEST_RECORDS = 64
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderConfig(ServiceConfig):
+    """Environment of the sender."""
+
+    source: Annotated[str, "Its name in metrics."] = "sender-0"
+    unacknowledged_bytes_max: Annotated[int, "Held for a broker that is behind."] = UNACKNOWLEDGED_BYTES_MAX
+
+    def errors(self) -> list[str]:
+        errors = ServiceConfig.errors(self)
+        if self.unacknowledged_bytes_max <= 0:
+            errors.append(f"unacknowledged_bytes_max={self.unacknowledged_bytes_max}; use a positive number")
+        return errors
 
 
 @dataclass(eq=False, kw_only=True)

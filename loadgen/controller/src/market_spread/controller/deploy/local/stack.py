@@ -32,8 +32,8 @@ from market_spread.controller.plan.faults import BROKER, JOB, KILL, RECEIVER, ST
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder import Section, gather_logs
 from market_spread.metrics_aggregator.config import AggregatorConfig
-from market_spread.receiver.config import ReceiverConfig
-from market_spread.sender.config import SenderConfig
+from market_spread.receiver.service import ReceiverConfig
+from market_spread.sender.service import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
 
 SCRAPE_INTERVAL_S = 5

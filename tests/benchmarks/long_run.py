@@ -24,6 +24,7 @@ from market_spread.controller.archive import histograms
 from market_spread.controller.host.timeline import Sampler, Timeline, write
 from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.oracle.oracle import Oracle
+from tests.support.judging import is_right
 
 MESSAGES_PER_S = 3_000_000
 QUOTES_PER_S = MESSAGES_PER_S // 2 * 15 // 350
@@ -66,7 +67,7 @@ def judge(minutes: int) -> dict[str, float]:
         oracle.add_quotes(chunk)
     oracle.add_orders(Orders(*(getattr(theirs, field.name) for field in dataclasses.fields(Orders))))
     judgement = oracle.judgement()
-    assert judgement.ok, judgement
+    assert is_right(judgement), judgement
     latencies = latencies_of(theirs, [], batch_s=0, from_us=0)
     with TemporaryDirectory() as folder:
         log = histograms.write(

@@ -17,6 +17,7 @@ from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.plan.plan import plan_of_workload
 from market_spread.controller.plan.reading import Overrides, read_workload
 from market_spread.controller.session.run import Run
+from tests.support.judging import is_right
 
 SMALL = Path(__file__).parent / "workloads" / "small.yaml"
 REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
@@ -58,7 +59,7 @@ def test_every_order_has_its_decision(tmp_path: Path) -> None:
     assert found.error is None
     assert decisions is not None
     assert alerts is not None
-    assert decisions.ok, decisions.sentences
+    assert is_right(decisions), decisions.sentences
     assert decisions.orders == decisions.decided == found.sent.orders_sent > 8_000
     assert decisions.orders - decisions.accepted == alerts.received > 0
     assert (decisions.duplicated, alerts.missing, alerts.unexpected, alerts.wrong) == (0, 0, 0, 0)
@@ -103,9 +104,9 @@ def test_job_that_loses_every_thousandth_accepted_order_is_found(
 
     assert found.error is None
     assert found.judgement is not None
-    assert found.judgement.ok, found.judgement.void_reason
+    assert is_right(found.judgement), found.judgement.void_reason
     assert found.decisions is not None
-    assert not found.decisions.ok
+    assert not is_right(found.decisions)
     assert 5 <= found.decisions.missing <= 12
     assert found.decisions.missing == found.decisions.orders - found.decisions.decided
     assert (found.decisions.wrong, found.decisions.stale, found.decisions.unknown) == (0, 0, 0)
@@ -130,7 +131,7 @@ def test_decisions_are_complete_after_the_job_was_killed(tmp_path: Path) -> None
     assert killed.is_set()
     assert found.error is None
     assert found.decisions is not None
-    assert found.decisions.ok, found.decisions.sentences
+    assert is_right(found.decisions), found.decisions.sentences
     assert found.decisions.duplicates_allowed
     assert found.decisions.decided == found.decisions.orders > 8_000
     assert found.judgement is not None

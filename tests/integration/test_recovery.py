@@ -25,6 +25,7 @@ from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
 from market_spread.v1.control_pb2 import JobStatusResponse, Phase, SenderStatusResponse, StartSendingRequest
 from tests.support.jobs import Jobs
+from tests.support.judging import is_right
 from tests.support.sending import sent
 from tests.support.waiting import eventually
 
@@ -169,7 +170,7 @@ def test_malformed_messages_are_counted_and_a_killed_job_goes_on_and_loses_nothi
     rig.wait_for_commit()
     judgement = rig.judge(duplicates_allowed=True)
 
-    assert judgement.ok, judgement
+    assert is_right(judgement), judgement
     assert judgement.received == judgement.expected > 1_300
     status = rig.clients.receiver_status()
     assert status.invalid_records == len(reasons) == 7

@@ -29,7 +29,7 @@ from tests.mutants.right import LIVES, MODES, STANDSTILLS_US, Right, odd_systems
 from tests.mutants.system import MICRO_BATCH, Restart, System
 from tests.mutants.verdicts import result
 from tests.mutants.wrong import DECISIONS, MUTANTS, SLOW, STAMPS, Mutant
-from tests.support.judging import judge
+from tests.support.judging import is_right, judge
 
 # Of one machine, told by round trips of a millisecond.
 _SAME_CLOCKS = {
@@ -70,7 +70,7 @@ def test_wrong_clock_voids_the_run_by_its_stage_and_is_no_fault_of_the_alerts(mu
     faults = {name for name, values_us in stages_us(observed.alerts).items() if (values_us < 0).mean() > 0.001}
     assert faults == set(mutant.caught)
     assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
-    assert observed.judgement.ok, observed.judgement
+    assert is_right(observed.judgement), observed.judgement
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -96,7 +96,7 @@ def test_right_job_is_not_blamed_for_a_receiver_whose_clock_is_behind(
     assert observed.judgement is not None
     assert not observed.judgement.faulty, observed.judgement
     assert observed.decisions is not None
-    assert observed.decisions.ok, observed.decisions
+    assert is_right(observed.decisions), observed.decisions
     assert (found.verdict, found.decisive[0]) in ((Verdict.VOID, "stamps"), (Verdict.VOID, "undecided"))
 
 
@@ -107,7 +107,8 @@ def test_slow_system_is_failed_by_its_latency_and_its_alerts_are_right(mutant: M
 
     assert observed.judgement is not None
     assert not observed.judgement.faulty, observed.judgement
-    assert observed.judgement.ok is (mutant.name != "far_behind")  # 23 s behind in 15 s, nothing decides what to accept
+    # 23 s behind in 15 s, nothing decides what to accept.
+    assert is_right(observed.judgement) is (mutant.name != "far_behind")
     assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
 
 
@@ -116,7 +117,7 @@ def test_wrong_decisions_fail_the_run_though_the_alerts_are_right(mutant: Mutant
     observed, found = result(mutant.system, generated(1), mutant.decided)
 
     assert observed.judgement is not None
-    assert observed.judgement.ok, observed.judgement
+    assert is_right(observed.judgement), observed.judgement
     assert mutant.is_found(found), (mutant.sentence, found.verdict, found.reasons)
 
 
@@ -131,7 +132,7 @@ def test_right_systems_are_never_failed_or_void(life: str, mode: str, standstill
         judgement = observed.judgement
         assert judgement is not None
         assert found.verdict is Verdict.PASSED, (right.name, found.reasons)
-        assert judgement.ok, (right.name, judgement)
+        assert is_right(judgement), (right.name, judgement)
         assert judgement.received > 90 * right.system.seconds
         assert not right.decides or found.orders_decided == judgement.orders
         undecided += judgement.undecided
@@ -144,7 +145,7 @@ def test_odd_systems_that_are_right_are_not_blamed(right: Right) -> None:
 
     assert observed.judgement is not None
     assert found.verdict is Verdict.PASSED, found.reasons
-    assert observed.judgement.ok, observed.judgement
+    assert is_right(observed.judgement), observed.judgement
 
 
 def test_tail_of_the_decisions_needs_ten_clusters_as_that_of_the_alerts_does() -> None:
@@ -189,7 +190,7 @@ def test_alerts_of_a_job_that_was_away_for_long_are_right(seed: int) -> None:
         for given in (hand_made(seed % 3), generated(seed % 3)):
             judgement = judge(given.quotes, given.orders, system.run(given), replayed=system.replayed)
 
-            assert judgement.ok, (mode, standstill_us, judgement)
+            assert is_right(judgement), (mode, standstill_us, judgement)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -204,7 +205,7 @@ def test_what_is_read_again_from_before_the_first_judged_order_is_right_and_what
         of_decisions.add_quotes(given.quotes)
         of_decisions.add_orders(given.orders)
         of_alerts = judge(given.quotes, given.orders, system.run(given), replayed=system.replayed)
-        return of_alerts.ok, of_decisions.judgement().ok
+        return is_right(of_alerts), is_right(of_decisions.judgement())
 
     assert judged(right) == (True, True)
     frozen = replace(right, heard=lambda quotes, us: (quotes, us + (us >= BEGIN_US + 35_000_000) * 30_000_000))

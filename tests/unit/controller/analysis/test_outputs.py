@@ -11,11 +11,12 @@ from market_spread.common.wire.layout import OUTPUTS_OF_TOPIC
 from market_spread.controller.analysis.observed import CpuReading, Observed, reads_max_of
 from market_spread.controller.analysis.outputs import comparable, counted, judge_checked, judge_counts
 from market_spread.loadgen.columns import Alerts
+from tests.support.judging import is_right
 
 
 def test_one_output_a_message_is_right_in_any_order() -> None:
     judgement = judge_counts(4, np.array([2, 0, 3, 1]), [True], ["out"])
-    assert judgement.ok
+    assert is_right(judgement)
     assert (judgement.expected, judgement.received) == (4, 4)
 
 
@@ -34,8 +35,8 @@ def test_what_is_missing_was_due_between_what_is_there() -> None:
 
 
 def test_where_any_number_is_right_only_unknown_ones_are_wrong() -> None:
-    assert judge_counts(4, np.array([2, 2]), [False], ["out"]).ok
-    assert not judge_counts(4, np.array([4]), [False], ["out"]).ok
+    assert is_right(judge_counts(4, np.array([2, 2]), [False], ["out"]))
+    assert not is_right(judge_counts(4, np.array([4]), [False], ["out"]))
 
 
 def test_of_several_topics_each_is_judged_by_itself_and_named() -> None:
@@ -59,7 +60,7 @@ RIGHT = counted([(0, "a"), (1, "b"), (1, "c"), (2, "d")])
 
 def test_by_a_check_the_right_outputs_are_right() -> None:
     judgement = judge_checked(4, RIGHT, counted([(1, "c"), (0, "a"), (1, "b"), (2, "d")]), ["out"])
-    assert judgement.ok
+    assert is_right(judgement)
     assert judgement.expected == 4
 
 
@@ -110,7 +111,7 @@ def test_after_a_restart_what_was_due_before_it_may_come_again_and_nothing_else(
     reads_max = reads_max_of(restarted(1, seen_s=4))
 
     again = judge_counts(10, np.array([*range(10), 2, 3, 5]), [True], ["out"], reads_max)
-    assert (again.ok, again.replayed, again.duplicated) == (True, 3, 0)
+    assert (is_right(again), again.replayed, again.duplicated) == (True, 3, 0)
     each_twice = judge_counts(10, np.repeat(np.arange(10), 2), [True], ["out"], reads_max)
     assert (each_twice.replayed, each_twice.duplicated) == (6, 4)
     often = judge_counts(10, np.array([*range(10), *[2] * 9]), [True], ["out"], reads_max)

@@ -39,6 +39,7 @@ from market_spread.v1.control_pb2 import (
     ReceiverStatusResponse,
     SenderStatusResponse,
 )
+from tests.support.judging import is_right
 from tests.support.paths import QUICK
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -1282,7 +1283,7 @@ def test_run_that_came_to_nothing_has_a_result_too(plan: RunPlan, nothing_happen
 def test_right_alerts_are_judged_right(plan: RunPlan, observed: Observed, alerts: Alerts) -> None:
     judgement = judge_run(plan, observed)
 
-    assert judgement.ok
+    assert is_right(judgement)
     assert judgement.orders == 3_000
     assert 500 < judgement.expected <= judgement.received == len(alerts) <= judgement.expected + judgement.undecided
     assert judgement.delay_us == 1_000

@@ -8,6 +8,7 @@ from market_spread.common.wire.codec import Bytes2D, Int64s, encode, encode_ledg
 from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.loadgen.columns import Alerts
 from market_spread.loadgen.oracle.oracle import check_files
+from tests.support.judging import is_right
 
 START_US = 1_700_000_000_000_000
 WARM_UP_ID = 9_000_000_000
@@ -82,7 +83,7 @@ def files(tmp_path: Path) -> tuple[Path, Path, Path]:
 def test_true_files_are_ok(files: tuple[Path, Path, Path]) -> None:
     judgement = check_files(*files)
 
-    assert judgement.ok
+    assert is_right(judgement)
     assert (judgement.orders, judgement.expected, judgement.received, judgement.delay_us) == (3, 2, 2, 400)
 
 
@@ -91,28 +92,28 @@ def test_alert_cut_short_is_missing(files: tuple[Path, Path, Path]) -> None:
 
     judgement = check_files(*files)
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert judgement.sentences["missing"] == ("order 1 (WIDE): it is rejected, but has no alert",)
 
 
 def test_duplicates_are_allowed_on_demand(files: tuple[Path, Path, Path]) -> None:
     files[2].write_bytes(ledger(ids=ints(3, 1, 3)))
 
-    assert not check_files(*files).ok
-    assert check_files(*files, duplicates_allowed=True).ok
+    assert not is_right(check_files(*files))
+    assert is_right(check_files(*files, duplicates_allowed=True))
 
 
 def test_warm_up_is_left_out_on_demand(files: tuple[Path, Path, Path]) -> None:
     files[2].write_bytes(ledger(ids=ints(WARM_UP_ID, 3, 1)))
 
     assert check_files(*files).unexpected == 1
-    assert check_files(*files, warm_up_judged=False).ok
+    assert is_right(check_files(*files, warm_up_judged=False))
 
     ids, symbols = ints(1, 2, 3, WARM_UP_ID, WARM_UP_ID + 1), [b"WIDE  ", b"TIGHT ", b"WIDE  ", b"WIDE  ", b"WIDE  "]
     files[1].write_bytes(order_rows(ids=ids, symbols=symbols).tobytes())
 
     assert check_files(*files).missing == 1
-    assert check_files(*files, warm_up_judged=False).ok
+    assert is_right(check_files(*files, warm_up_judged=False))
 
 
 def test_no_alerts_are_judged_too(files: tuple[Path, Path, Path]) -> None:
@@ -120,7 +121,7 @@ def test_no_alerts_are_judged_too(files: tuple[Path, Path, Path]) -> None:
 
     judgement = check_files(*files)
 
-    assert (judgement.missing, judgement.received, judgement.ok) == (2, 0, False)
+    assert (judgement.missing, judgement.received, is_right(judgement)) == (2, 0, False)
 
 
 @pytest.mark.parametrize(

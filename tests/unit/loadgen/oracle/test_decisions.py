@@ -16,6 +16,7 @@ from market_spread.loadgen.columns import Decisions, Orders, Quotes
 from market_spread.loadgen.oracle.decisions import DecisionJudge, DecisionJudgement
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN
 from market_spread.loadgen.oracle.quote_book import rejects
+from tests.support.judging import is_right
 
 SYMBOLS = np.array([b"AAPL  ", b"GOOG  ", b"TGT   "])
 DELAY_US = 4_000
@@ -107,7 +108,7 @@ def test_right_system_is_not_blamed(seed: int, delay_us: int) -> None:
 
     judgement = judged(given, given.decisions, alerted=alerted, delay_us=delay_us)
 
-    assert judgement.ok
+    assert is_right(judgement)
     assert counts(judgement) == {}
     assert judgement.orders == judgement.decided == len(given.orders)
     assert judgement.accepted == len(given.orders) - len(alerted)
@@ -127,7 +128,7 @@ def test_lost_decisions_are_missing() -> None:
     judgement = judged(given, given.decisions[kept])
 
     assert counts(judgement) == {"missing": len(lost)}
-    assert not judgement.ok
+    assert not is_right(judgement)
     names = {f"order {given.decisions.order_id[i]} " for i in lost}
     assert len(judgement.sentences["missing"]) == 10
     assert all(said.partition("(")[0] in names for said in judgement.sentences["missing"])
@@ -147,7 +148,7 @@ def test_decision_that_is_written_twice_is_a_duplicate(allowed: bool) -> None:
     judgement = judged(given, twice, replayed=WHOLE_RUN if allowed else ())
 
     assert counts(judgement) == {"duplicated": 1}
-    assert judgement.ok is allowed
+    assert is_right(judgement) is allowed
     number = given.decisions.quote_sequence[place[0]]
     assert judgement.sentences["duplicated"][0].endswith(f"another decision accepts on quote {number}")
 
@@ -205,7 +206,7 @@ def test_quotes_that_are_late_by_a_second_are_stale_away_from_a_standstill() -> 
 
     assert counts(judgement).keys() == {"stale"}
     assert judgement.stale > 0.4 * len(orders)
-    assert not judgement.ok
+    assert not is_right(judgement)
 
 
 def test_decision_on_the_quote_before_is_stale_whatever_the_delays_are() -> None:
@@ -251,7 +252,7 @@ def test_order_before_its_symbols_first_quote_is_rejected_on_none() -> None:
     )  # fmt: skip
     with_it = dataclasses.replace(given, orders=Orders.concatenate([early, given.orders]))
 
-    assert judged(with_it, Decisions.concatenate([none, given.decisions])).ok
+    assert is_right(judged(with_it, Decisions.concatenate([none, given.decisions])))
 
 
 Change = Callable[[Decisions, int], dict[str, Any]]
@@ -279,7 +280,7 @@ def test_decision_that_says_something_else_is_wrong(change: Change, said: str) -
 
     assert judgement.wrong == 1
     assert said in judgement.sentences["wrong"][0]
-    assert not judgement.ok
+    assert not is_right(judgement)
 
 
 def test_quote_that_was_not_yet_sent_is_wrong() -> None:

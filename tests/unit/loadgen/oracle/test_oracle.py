@@ -15,7 +15,7 @@ from market_spread.common.wire.layout import ALERT, NBBO, ORDER
 from market_spread.loadgen.columns import Alerts, Orders, Quotes, Texts
 from market_spread.loadgen.oracle.oracle import WHOLE_RUN, Judgement, Oracle
 from market_spread.loadgen.oracle.quote_book import QuoteBook, naming
-from tests.support.judging import judge
+from tests.support.judging import is_right, judge
 
 # (symbol, bid, offer, sequence, intended_us)
 QuoteTuple = tuple[str, int, int, int, int]
@@ -101,7 +101,7 @@ def verdict_on(bid: int, offer: int) -> Judgement:
 def test_true_alerts_are_ok() -> None:
     judgement = judge(QUOTES, ORDERS, ALERTS)
 
-    assert judgement.ok
+    assert is_right(judgement)
     assert judgement.void_reason is None
     assert (judgement.orders, judgement.expected, judgement.received, judgement.undecided) == (5, 3, 3, 0)
     assert judgement.delay_us == 52
@@ -134,7 +134,7 @@ def test_rule_is_exact_at_its_bounds(bid: int, offer: int, expected: int) -> Non
 def test_removed_alert_is_missing() -> None:
     judgement = judge(QUOTES, ORDERS, ALERTS[1:])
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert judgement.missing == 1
     assert judgement.sentences["missing"] == ("order 1 (WIDE): it is rejected, but has no alert",)
 
@@ -142,7 +142,7 @@ def test_removed_alert_is_missing() -> None:
 def test_doubled_alert_is_duplicated() -> None:
     judgement = judge(QUOTES, ORDERS, Alerts.concatenate([ALERTS, ALERTS[:1]]))
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert (judgement.duplicated, judgement.disagreeing, judgement.received, judgement.wrong) == (1, 0, 3, 0)
     assert judgement.sentences["duplicated"] == ("order 1 (WIDE): it has another alert, on the same quote 3",)
 
@@ -153,7 +153,7 @@ def test_duplicates_are_no_fault_where_all_may_have_been_read_again() -> None:
 
     judgement = judge(quotes, orders, alerts, replayed=WHOLE_RUN)
 
-    assert judgement.ok
+    assert is_right(judgement)
     assert (judgement.duplicated, judgement.replayed, judgement.disagreeing) == (0, 1, 1)
     assert judgement.sentences["duplicated"] == ()
     assert judge(quotes, orders, alerts).sentences["duplicated"] == (
@@ -176,7 +176,7 @@ def test_only_what_can_have_been_read_again_may_have_a_second_alert(replayed: tu
     judgement = judge(QUOTES, ORDERS, alerts, replayed=[(-9, -1), replayed])
 
     assert (judgement.duplicated, judgement.replayed) == (duplicated, 1 - duplicated)
-    assert judgement.ok == (not duplicated)
+    assert is_right(judgement) == (not duplicated)
 
 
 def one_path(symbols: Texts) -> Int64s:
@@ -208,7 +208,7 @@ def test_alert_after_another_job_can_have_accepted_its_order_is_belated(
     oracle.add_orders(orders)
     judgement = oracle.judgement()
 
-    assert judgement.ok, judgement
+    assert is_right(judgement), judgement
     assert judgement.belated == belated
 
 
@@ -247,7 +247,7 @@ def test_wrong_duplicate_is_wrong_even_where_duplicates_are_allowed() -> None:
 
     judgement = judge(QUOTES, ORDERS, Alerts.concatenate([ALERTS, again]), replayed=WHOLE_RUN)
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert judgement.wrong == 1
 
 
@@ -270,7 +270,7 @@ def test_wrong_duplicate_is_wrong_even_where_duplicates_are_allowed() -> None:
 def test_altered_field_is_wrong(field: str, value: int | bytes, sentence: str) -> None:
     judgement = judge(QUOTES, ORDERS, altered(ALERTS, 0, **{field: value}))
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert judgement.wrong == 1
     assert judgement.sentences["wrong"] == (sentence,)
 
@@ -278,7 +278,7 @@ def test_altered_field_is_wrong(field: str, value: int | bytes, sentence: str) -
 def test_altered_order_id_is_missing_and_unexpected() -> None:
     judgement = judge(QUOTES, ORDERS, altered(ALERTS, 0, order_id=77))
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert (judgement.missing, judgement.unexpected) == (1, 1)
     assert judgement.sentences["unexpected"] == ("order 77 (WIDE): it has an alert, but the input has no such order",)
 
@@ -288,7 +288,7 @@ def test_invented_alert_of_an_accepted_order_is_unexpected() -> None:
 
     judgement = judge(QUOTES, ORDERS, Alerts.concatenate([ALERTS, invented]))
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert (judgement.unexpected, judgement.wrong) == (1, 0)
     assert judgement.sentences["unexpected"] == ("order 2 (TIGHT): it is accepted, but has an alert",)
 
@@ -298,7 +298,7 @@ def test_quotes_withheld_from_the_system_make_its_alerts_unexpected() -> None:
 
     judgement = judge(QUOTES, ORDERS, Alerts.concatenate([ALERTS, as_if_unseen]))
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert judgement.unexpected == 2
 
 
@@ -307,7 +307,7 @@ def test_rejecting_quotes_withheld_from_the_system_make_its_alerts_wrong() -> No
 
     judgement = judge(QUOTES, ORDERS, as_if_unseen)
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert judgement.sentences["wrong"] == (
         "order 1 (WIDE): the alert names no quote, but there was one before the order",
     )
@@ -329,7 +329,7 @@ def test_quote_from_the_future_is_wrong_though_its_symbol_always_rejects() -> No
         "order 1 (WIDE): quote 2 came too late for the order to meet it",
     )
     assert judge(quotes, orders, alerts, delay_us=61).wrong == 1
-    assert judge(quotes, orders, alerts, delay_us=62).ok
+    assert is_right(judge(quotes, orders, alerts, delay_us=62))
 
 
 @pytest.mark.parametrize("stamp", ["read_us", "emitted_us", "sent_us"])
@@ -341,13 +341,13 @@ def test_what_the_job_stamps_changes_no_judgement(stamp: str) -> None:
     for value in (0, 1_400, 10**10):
         judgement = judge(quotes, orders, altered(alerts, 0, **{stamp: value}))
         assert (judgement.wrong, judgement.delay_us) == (1, 62)
-    assert judge(quotes, orders, altered(alerts, 0, received_us=1_300)).ok
+    assert is_right(judge(quotes, orders, altered(alerts, 0, received_us=1_300)))
 
 
 def test_old_quote_is_wrong_though_the_symbol_always_rejects() -> None:
     again = altered(ALERTS, 0, offer=1_010_000, quote_sequence=1)
 
-    assert judge(QUOTES, ORDERS, again).ok  # 500 us are within what messages can take
+    assert is_right(judge(QUOTES, ORDERS, again))  # 500 us are within what messages can take
     assert judge(QUOTES, ORDERS, again, delay_us=100).sentences["wrong"] == (
         "order 1 (WIDE): quote 1 was replaced too early for the order to meet it",
     )
@@ -365,8 +365,8 @@ def test_alert_on_an_older_quote_than_was_known_before_its_order_was_sent_is_wro
     assert judgement.sentences["wrong"] == (
         "order 2 (WIDE): it names quote 1, after an alert on quote 3 that was received before the order was sent",
     )
-    assert judge(QUOTES, orders, alerts, replayed=WHOLE_RUN).ok  # another state may have been asked
-    assert judge(QUOTES, orders, alerts, replayed=[(1_053, 1_061)]).ok  # and so after a restart
+    assert is_right(judge(QUOTES, orders, alerts, replayed=WHOLE_RUN))  # another state may have been asked
+    assert is_right(judge(QUOTES, orders, alerts, replayed=[(1_053, 1_061)]))  # and so after a restart
     assert judge(QUOTES, orders, alerts, replayed=[(900, 1_051)]).wrong == 1
     assert judge(QUOTES, orders, alerts, replayed=[(1_063, 1_070)]).wrong == 1
 
@@ -377,11 +377,11 @@ def test_receipts_are_held_against_the_clock_of_the_sender() -> None:
     alerts = alerts_of(orders, (1, *WIDE, 2, 1_043), (2, *WIDE, 2, 2_001))
     behind = dataclasses.replace(alerts, received_us=alerts.received_us - 30)
 
-    assert judge(quotes, orders, alerts).ok
+    assert is_right(judge(quotes, orders, alerts))
     assert judge(quotes, orders, behind[:1]).wrong == 1  # nothing tells that it is behind
-    assert judge(quotes, orders, behind).ok  # order 2 was received 27 us before it was sent
+    assert is_right(judge(quotes, orders, behind))  # order 2 was received 27 us before it was sent
     far_behind = dataclasses.replace(alerts, received_us=alerts.received_us - 3_600_000_000)
-    assert judge(quotes, orders, far_behind).ok
+    assert is_right(judge(quotes, orders, far_behind))
     other = dataclasses.replace(behind[1:], intended_us=behind[1:].intended_us - 1)
     mixed_up = judge(quotes, orders, Alerts.concatenate([behind[:1], other]))
     assert mixed_up.wrong == 2  # what is perhaps another order's alert tells of no clock
@@ -452,8 +452,8 @@ def test_run_is_void_when_nothing_can_be_said_of_more_than_two_in_three_orders()
     without = judge(quotes, orders, alert, delay_us=100)
     alerted = judge(quotes, orders, Alerts.concatenate([alert, more]), delay_us=100)
 
-    assert (alerted.expected, alerted.undecided, alerted.unchecked, alerted.ok) == (1, 3, 2, True)
-    assert (without.expected, without.undecided, without.unchecked, without.ok) == (1, 3, 3, False)
+    assert (alerted.expected, alerted.undecided, alerted.unchecked, is_right(alerted)) == (1, 3, 2, True)
+    assert (without.expected, without.undecided, without.unchecked, is_right(without)) == (1, 3, 3, False)
     assert without.void_reason == (
         "nothing can be said of 3 of the 4 orders that can be rejected: their verdict changed within the delays, "
         "of up to 100 us, and they have no alert; at most 67% may be so; let verdicts change less often"
@@ -464,7 +464,7 @@ def test_input_without_orders_is_void() -> None:
     judgement = judge(QUOTES, ORDERS[:0], ALERTS[:0])
 
     assert judgement.void_reason == "the input has no orders"
-    assert not judgement.ok
+    assert not is_right(judgement)
 
 
 def test_order_before_the_first_quote_of_its_symbol_is_rejected() -> None:
@@ -607,14 +607,14 @@ def test_any_one_planted_fault_turns_the_verdict(seed: int, delay_us_max: int) -
 
     for order_id in random_.sample(rejected, min(3, len(rejected))):
         judgement = judge(quotes, orders, alerts[alerts.order_id != order_id], delay_us=delay_us_max)
-        assert (judgement.missing, judgement.ok) == (1, False)
+        assert (judgement.missing, is_right(judgement)) == (1, False)
         doubled = Alerts.concatenate([alerts, alerts[alerts.order_id == order_id]])
         judgement = judge(quotes, orders, doubled, delay_us=delay_us_max)
-        assert (judgement.duplicated, judgement.ok) == (1, False)
+        assert (judgement.duplicated, is_right(judgement)) == (1, False)
     for order_id in random_.sample(accepted, min(3, len(accepted))):
         invented = alerts_of(orders, (order_id, *WIDE, 1, 10_000))
         judgement = judge(quotes, orders, Alerts.concatenate([alerts, invented]), delay_us=delay_us_max)
-        assert (judgement.unexpected, judgement.ok) == (1, False)
+        assert (judgement.unexpected, is_right(judgement)) == (1, False)
 
 
 @settings(max_examples=200)

@@ -9,7 +9,7 @@ from market_spread.loadgen.columns import Alerts, Orders, Quotes
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET
 from market_spread.loadgen.oracle.quote_book import rejects
-from tests.support.judging import judge
+from tests.support.judging import is_right, judge
 
 START_NS = 1_700_000_000_000_000_000
 Input = tuple[Quotes, Orders]
@@ -79,7 +79,7 @@ def test_right_system_has_no_fault_and_no_order_is_undecided(market_input: Input
 
     judgement = judge(quotes, orders, alerted(quotes, orders))
 
-    assert judgement.ok
+    assert is_right(judgement)
     assert judgement.undecided < 100  # those that are sent within some 50 ms of a change of their verdict
     assert 200 < judgement.expected <= judgement.received <= judgement.expected + judgement.undecided
     assert judgement.delay_us == 200
@@ -92,7 +92,7 @@ def test_withheld_quotes_of_one_symbol_turn_the_verdict(market_input: Input) -> 
 
     judgement = judge(quotes, orders, alerted(quotes, orders, withheld=tight))
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert judgement.unexpected == int((orders.symbol == tight).sum()) > 0
     assert (judgement.missing, judgement.wrong) == (0, 0)
 
@@ -118,7 +118,7 @@ def test_system_with_a_rule_near_the_right_one_is_found(market_input: Input, rul
 
     judgement = judge(quotes, orders, alerted(quotes, orders, rule=rule))
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert judgement.missing + judgement.unexpected > 10
 
 
@@ -127,5 +127,5 @@ def test_system_that_keeps_each_symbol_s_first_quote_is_found(market_input: Inpu
 
     judgement = judge(quotes, orders, alerted(quotes, orders, never_updated=True))
 
-    assert not judgement.ok
+    assert not is_right(judgement)
     assert judgement.unexpected + judgement.wrong > 20

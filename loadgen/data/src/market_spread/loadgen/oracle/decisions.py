@@ -45,12 +45,6 @@ class DecisionJudgement:
     duplicates_allowed: bool
     sentences: Mapping[str, tuple[str, ...]]
 
-    @property
-    def ok(self) -> bool:
-        """Whether every order is accounted for by a right decision."""
-        duplicates = 0 if self.duplicates_allowed else self.duplicated
-        return not (self.missing or self.unknown or self.wrong or self.stale or duplicates)
-
 
 class DecisionJudge(InputJudge):
     """Judges decisions by input that comes in chunks: all quotes, then all orders, then the judgement.

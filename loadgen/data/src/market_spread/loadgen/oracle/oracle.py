@@ -90,11 +90,6 @@ class Judgement:
         """Whether there is a fault, which is one for certain, whatever else cannot be judged."""
         return bool(self.missing or self.unexpected or self.wrong or self.duplicated)
 
-    @property
-    def ok(self) -> bool:
-        """Whether the alerts can be judged and have no fault."""
-        return self.void_reason is None and not self.faulty
-
 
 class Oracle(InputJudge):
     """Judges alerts by input that comes in chunks: all quotes, then all orders, then the judgement.

@@ -9,7 +9,7 @@ from kafka.errors import CoordinatorLoadInProgressError, CoordinatorNotAvailable
 
 from market_spread.common.errors import BrokerAwayError
 from market_spread.common.kafka import client
-from market_spread.common.kafka.client import GroupOffsets, KafkaBroker
+from market_spread.common.kafka.client import KafkaBroker
 
 
 class Admin:
@@ -24,11 +24,15 @@ class Admin:
             raise self.error
         return {group: {TopicPartition("trips", 1): SimpleNamespace(offset=7)}}
 
+    def close(self) -> None:
+        pass
+
 
 def offsets_of(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> Mapping[tuple[str, int], int]:
     monkeypatch.setattr(client, "_connected", lambda kind, broker: admin)
     monkeypatch.setattr(client, "polls", lambda clock, within_s, every_s: range(3))
-    return GroupOffsets(KafkaBroker("broker:9092"), "group").offsets()
+    with KafkaBroker("broker:9092").group_offsets("group") as offsets:
+        return offsets()
 
 
 @pytest.mark.parametrize("error", [CoordinatorLoadInProgressError, NotCoordinatorError])

@@ -259,39 +259,31 @@ class KafkaBroker:
         return result
 
     @contextmanager
+    def group_offsets(self, group: str) -> Iterator[Callable[[], dict[Partition, int]]]:
+        """What tells, at each call, the next offset of each partition of which a consumer group has committed one.
+
+        It waits for a broker that does not know yet what groups have committed, as when it begins, or who tells it.
+        """
+
+        def offsets() -> dict[Partition, int]:
+            with _broker_errors(self.bootstrap_servers):
+                for _ in polls(SystemClock(), CONNECT_TIMEOUT_S, every_s=0.1):
+                    try:
+                        found: Mapping[Any, Any] = admin.list_group_offsets(group)[group]
+                        return {(it.topic, it.partition): told.offset for it, told in found.items() if told.offset >= 0}
+                    except (kafka_errors.CoordinatorLoadInProgressError, kafka_errors.NotCoordinatorError) as error:
+                        loading = error
+                    except _NOTHING_COMMITTED:
+                        return {}
+                raise loading
+
+        with closing(_connected(KafkaAdminClient, self)) as admin:
+            yield offsets
+
+    @contextmanager
     def _admin(self) -> Iterator[Any]:
         with _broker_errors(self.bootstrap_servers), closing(_connected(KafkaAdminClient, self)) as admin:
             yield admin
-
-
-class GroupOffsets:
-    """What a consumer group has committed to Kafka. `close` it."""
-
-    def __init__(self, broker: KafkaBroker, group: str) -> None:
-        self._servers, self._group = broker.bootstrap_servers, group
-        self._admin = _connected(KafkaAdminClient, broker)
-
-    def offsets(self) -> dict[Partition, int]:
-        """The next offset of each partition of which the group has committed one.
-
-        Waits for a broker that does not know yet what groups have committed, as when it begins, or who tells it.
-        """
-        found: Mapping[Any, Any] = {}
-        with _broker_errors(self._servers):
-            for _ in polls(SystemClock(), CONNECT_TIMEOUT_S, every_s=0.1):
-                try:
-                    found = self._admin.list_group_offsets(self._group)[self._group]
-                    break
-                except (kafka_errors.CoordinatorLoadInProgressError, kafka_errors.NotCoordinatorError) as error:
-                    loading = error
-                except _NOTHING_COMMITTED:
-                    return {}
-            else:
-                raise loading
-        return {(each.topic, each.partition): told.offset for each, told in found.items() if told.offset >= 0}
-
-    def close(self) -> None:
-        self._admin.close()
 
 
 @lru_cache(65536)

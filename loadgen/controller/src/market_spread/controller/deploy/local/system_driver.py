@@ -9,7 +9,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from market_spread.common.clock import Clock, SystemClock
 from market_spread.common.config import from_environment, inherited_environment
 from market_spread.common.errors import DeadlineError
 from market_spread.common.grpc.calls import partition_offsets, time_to_answer_s
-from market_spread.common.kafka.client import GroupOffsets, KafkaBroker, Partition
+from market_spread.common.kafka.client import KafkaBroker, Partition
 from market_spread.common.process.service import ServiceConfig, run_main, serving
 from market_spread.common.processes import call_on_signals, cpu_us, cpu_us_of, family, set_in_handler
 from market_spread.common.telemetry.metrics import JOB_COMMITTED, JOB_MESSAGES
@@ -135,8 +135,8 @@ def body() -> None:
     command, child = json.loads(config.command), None
     with ExitStack() as ending:
         if config.checkpoints is None:
-            group = GroupOffsets(KafkaBroker(config.bootstrap_servers, config.source, config), config.group)
-            committed: Committed = ending.enter_context(closing(group)).offsets
+            broker = KafkaBroker(config.bootstrap_servers, config.source, config)
+            committed: Committed = ending.enter_context(broker.group_offsets(config.group))
         else:
             committed = partial(committed_by_queries, config.checkpoints)
         if command:

@@ -38,7 +38,7 @@ ui: $(READY)  ## Build what the web page runs from services/metrics_ui
 	@.ci/ui build
 
 generated: $(READY)  ## Write the dashboards, the pages metrics, workloads and environment, and the READMEs of charts
-	@$(BIN)/python charts/monitoring/generator
+	@$(BIN)/python charts/monitoring/generator/grafana.py
 	@$(BIN)/python -m tests.references
 	@$(BIN)/python -m tests.charts.readme
 

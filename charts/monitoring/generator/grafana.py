@@ -4,9 +4,12 @@ A board has a title, a description, variables that the user picks at the top (th
 all of them unless told otherwise), and rows of panels by their headings. A panel is its look and title, `description`,
 `unit` (one of Grafana's), `width` (of the 24 columns), `bad` (from this value on a stat is red), and `query`, or
 `queries` by their legends, which may use labels, such as `{{source}}`. That of a heat map names the buckets.
+
+`make generated` writes the dashboards of all boards by it; with a folder, they go there instead.
 """
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -90,3 +93,10 @@ def _panel(look: str, said: Mapping[str, Any], place: Mapping[str, int]) -> Any:
         ],
         steps=[{"color": "green" if bad else "blue", "value": None}, *bad],
     )
+
+
+if __name__ == "__main__":
+    into = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "dashboards"
+    into.mkdir(parents=True, exist_ok=True)
+    for board in sorted(Path(__file__).with_name("boards").glob("*.yaml")):
+        (into / f"{board.stem}.json").write_text(to_json(board), "utf-8")

@@ -103,7 +103,9 @@ class FakeRecord:
     steps: Steps = field(default_factory=Steps)
     fault: int = 0
 
-    def read(self) -> str | None:
+    def read(self) -> str:
+        if self.text is None:
+            raise FileNotFoundError
         return self.text
 
     def replace(self, text: str) -> None:

@@ -64,12 +64,9 @@ class RecordFile:
         self._lock = os.open(self._path.parent, os.O_RDONLY)  # the folder, so that nothing stays on the host
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def read(self) -> str | None:
-        """The text, None if there is none."""
-        try:
-            return self._path.read_text("utf-8")
-        except FileNotFoundError:
-            return None
+    def read(self) -> str:
+        """The text. FileNotFoundError if there is none."""
+        return self._path.read_text("utf-8")
 
     def replace(self, text: str) -> None:
         """Have this text in place of the old one: all of it or, after a crash, all of the old one."""
@@ -164,12 +161,11 @@ class Originals:
 
 def _read(record: RecordFile, boot_id: str) -> dict[str, str]:
     try:
-        text = record.read()
-        if text is None:
-            return {}
-        kept = json.loads(text)
+        kept = json.loads(record.read())
         texts: dict[str, str] = {str(path): str(found) for path, found in kept["files"].items()}
         return texts if kept["boot_id"] == boot_id else {}
+    except FileNotFoundError:
+        return {}
     except OSError as error:
         raise UsageError(f"the host's original settings cannot be read: {error.strerror}; mend the disk") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:

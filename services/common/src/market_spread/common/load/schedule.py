@@ -83,7 +83,7 @@ class Constant(Profile):
         return self.rate_per_s
 
     def due(self, offset_ns: int) -> int:
-        return _ceil_divide(self._within_ns(offset_ns) * self.rate_per_s, NS_PER_S)
+        return -(-self._within_ns(offset_ns) * self.rate_per_s // NS_PER_S)
 
     def _offsets_ns(self, numbers: Int64s) -> Int64s:
         return _evenly_ns(numbers, np.int64(self.rate_per_s))
@@ -132,7 +132,7 @@ class Ramp(Profile):
         return max(self.from_per_s, self.to_per_s)
 
     def total(self) -> int:
-        return _ceil_divide((self.from_per_s + self.to_per_s) * self.duration_ns, 2 * NS_PER_S)
+        return -(-(self.from_per_s + self.to_per_s) * self.duration_ns // (2 * NS_PER_S))
 
     def due(self, offset_ns: int) -> int:
         if offset_ns >= self.duration_ns:
@@ -211,7 +211,3 @@ def _evenly_ns(numbers: Int64s, rate_per_s: np.int64 | Int64s) -> Int64s:
     seconds: Int64s = numbers // rate_per_s
     fractions_ns: Int64s = (numbers - seconds * rate_per_s) * NS_PER_S // rate_per_s
     return seconds * NS_PER_S + fractions_ns
-
-
-def _ceil_divide(dividend: int, divisor: int) -> int:
-    return -(-dividend // divisor)

@@ -56,14 +56,11 @@ def _unix_ahead_ns(clock: Clock) -> int:
 
     A thread that loses its core between the two clocks would else find that they have moved apart.
     """
-    best_ns, ahead_ns = None, 0
-    for _ in range(_READINGS_MAX):
+    readings: list[tuple[int, int]] = []
+    while len(readings) < _READINGS_MAX and (not readings or readings[-1][0] > _READING_NS):
         before_ns, unix_ns, after_ns = clock.monotonic_ns(), clock.unix_ns(), clock.monotonic_ns()
-        if best_ns is None or after_ns - before_ns < best_ns:
-            best_ns, ahead_ns = after_ns - before_ns, unix_ns - (before_ns + after_ns) // 2
-        if best_ns <= _READING_NS:
-            break
-    return ahead_ns
+        readings.append((after_ns - before_ns, unix_ns - (before_ns + after_ns) // 2))
+    return min(readings)[1]
 
 
 def polls(clock: Clock, within_s: float, *, every_s: float) -> Iterator[None]:

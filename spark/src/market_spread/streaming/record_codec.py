@@ -119,9 +119,9 @@ def _avro(messages: Avro) -> tuple[Column, Column, Column]:
 
 
 def _with_end(schema: str) -> str:
-    end = {"type": "fixed", "name": "end", "size": len(_END)}
+    end = {"type": "fixed", "name": "market_spread_end", "size": len(_END)}
     both = [{"name": "only", "type": json.loads(schema)}, {"name": "end", "type": end}]
-    text = json.dumps({"type": "record", "name": "both", "fields": both})
+    text = json.dumps({"type": "record", "name": "market_spread_both", "fields": both})
     jvm: Any = SparkSession.active()._jvm
     try:
         jvm.org.apache.avro.Schema.Parser().parse(text)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -59,13 +60,14 @@ def test_counts_of_a_process_that_has_ended_are_none(tmp_path: Path) -> None:
     assert ProcessCounters(42, tmp_path).read() == ({}, {})
 
 
-def test_counts_of_the_machine_are_those_of_its_files(tmp_path: Path) -> None:
+def test_counts_of_the_machine_are_those_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
     a_machine(tmp_path, stolen=70)
     unix = "Num RefCount Path\n0: 1 @market-spread-run-a\n1: 1 /run/a\n2: 1 @market-spread-run-b\n"
     write(tmp_path / "net" / "unix", unix)
     write(tmp_path / "cgroup" / "cpu.stat", "usage_usec 5\nnr_throttled 4\nthrottled_usec 1500000\n")
 
-    counts, levels = MachineCounters(tmp_path, tmp_path / "cgroup").read()
+    counts, levels = MachineCounters(tmp_path / "cgroup").read()
 
     assert (counts["cpu_s"], counts["stolen_s"], counts["idle_s"]) == (1.5, 0.7, 5.0)
     assert (counts["pswpin"], counts["pswpout"], counts["context_switches"]) == (4, 6, 9000)
@@ -92,11 +94,12 @@ def test_rates_are_by_the_time_that_went_by() -> None:
     assert rates.of("job", {"cpu_s": 2.0}, 13.0) == {}  # another process in its place
 
 
-def test_what_is_sampled_and_told_is_in_the_timeline(tmp_path: Path) -> None:
+def test_what_is_sampled_and_told_is_in_the_timeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Just past the middle of a second: its thread does not sample before that of the next one.
     proc, clock = tmp_path / "proc", ManualClock(1_700_000_000_500_000_001)
     a_machine(proc, stolen=0)
-    sampler = Sampler(tmp_path / "samples", clock=clock, processes=dict, machine=MachineCounters(proc))
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(proc))
+    sampler = Sampler(tmp_path / "samples", clock=clock, processes=dict, machine=MachineCounters())
     sampler.start()
     sampler.tell("path", {"messages_sent": 5.0})
     sampler.sample()

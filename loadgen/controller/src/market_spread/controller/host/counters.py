@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
 _TICKS_PER_S = float(os.sysconf("SC_CLK_TCK"))
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _PROC = Path("/proc")
@@ -70,19 +72,24 @@ def sign_of_run() -> socket.socket:
 class MachineCounters:
     """Counts of the machine, and of this process's cgroup."""
 
-    def __init__(self, proc: Path = _PROC, cgroup: Path | None = None) -> None:
+    def __init__(self, cgroup: Path | None = None) -> None:
         """cgroup: the folder of ours, if there is one."""
-        self._proc, self._cgroup = proc, cgroup
+        self._proc, self._cgroup = Path(psutil.PROCFS_PATH), cgroup
         self.own_pid = os.getpid()
 
     def read(self) -> tuple[dict[str, float], dict[str, float]]:
         """Counts since the machine started, and levels."""
-        stat = _text(self._proc / "stat")
+        stat, net, cpu = _text(self._proc / "stat"), psutil.net_io_counters(nowrap=False), psutil.cpu_times()
+        user_s, system_s = cpu.user + cpu.nice, cpu.system + cpu.irq + cpu.softirq
         counts = {
-            **_cpu_times(stat), **_named(stat, {"ctxt": "context_switches", "processes": "forks"}),
+            "cpu_s": user_s + system_s, "user_s": user_s, "system_s": system_s, "idle_s": cpu.idle,
+            "io_wait_s": cpu.iowait, "stolen_s": cpu.steal,
+            "net_received_bytes": net.bytes_recv, "net_sent_bytes": net.bytes_sent,
+            "net_dropped": net.dropin + net.dropout,
+            **_named(stat, {"ctxt": "context_switches", "processes": "forks"}),
             **_named(_text(self._proc / "vmstat"), {name: name for name in ("pswpin", "pswpout", "pgmajfault")}),
             **self._pressure(), **_netstat(self._proc / "net" / "snmp", "Tcp"),
-            **_netstat(self._proc / "net" / "netstat", "TcpExt"), **self._network(),
+            **_netstat(self._proc / "net" / "netstat", "TcpExt"),
         }  # fmt: skip
         if self._cgroup is not None:
             throttling = _text(self._cgroup / "cpu.stat")
@@ -96,14 +103,6 @@ class MachineCounters:
         kinds = ("cpu", "io", "memory")
         some = {kind: line for kind in kinds for line in _text(self._proc / "pressure" / kind).splitlines()[:1]}
         return {f"pressure_{kind}_s": int(line.rpartition("total=")[2]) / 1e6 for kind, line in some.items()}
-
-    def _network(self) -> dict[str, float]:
-        received = sent = dropped = 0
-        for line in _text(self._proc / "net" / "dev").splitlines()[2:]:
-            fields = line.partition(":")[2].split()
-            received, sent = received + int(fields[0]), sent + int(fields[8])
-            dropped += int(fields[3]) + int(fields[11])
-        return {"net_received_bytes": received, "net_sent_bytes": sent, "net_dropped": dropped}
 
 
 class ProcessCounters:
@@ -141,18 +140,6 @@ class ProcessCounters:
             for task in _tasks(self._proc / str(pid)):
                 found += map(int, _text(task / "children").split())
         return found
-
-
-def _cpu_times(stat: str) -> dict[str, float]:
-    """CPU seconds of the machine, from its first line."""
-    if not stat:
-        return {}
-    user, nice, system, idle, io_wait, irq, soft_irq, stolen = map(int, stat.split(None, 9)[1:9])
-    ticks = {
-        "cpu_s": user + nice + system + irq + soft_irq, "user_s": user + nice, "system_s": system + irq + soft_irq,
-        "idle_s": idle, "io_wait_s": io_wait, "stolen_s": stolen,
-    }  # fmt: skip
-    return {name: value / _TICKS_PER_S for name, value in ticks.items()}
 
 
 def _named(text: str, names: Mapping[str, str], unit: float = 1) -> dict[str, float]:

@@ -16,7 +16,6 @@ from market_spread.common.grpc.identity import Identity
 from market_spread.common.hdr.histogram import PERCENTILES
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.process.service import ServiceConfig
-from market_spread.common.schema import Key
 from market_spread.common.telemetry import exposition, recorder
 from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, Metric, MetricKind
 from market_spread.controller.plan.system import SYSTEM_WORKLOAD
@@ -29,6 +28,7 @@ from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from market_spread.receiver.service import ReceiverConfig
 from market_spread.sender.service import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
+from tests.support.keys import Key, keys_of
 from tests.support.paths import ROOT
 
 _UNITS = {"per_s": "1/s", "s": "s", "ms": "ms", "share": "share", "mb": "MB", "gb": "GB"}
@@ -68,8 +68,8 @@ def metrics(foreign: Mapping[str, Mapping[str, str]]) -> str:
 
 def workloads() -> str:
     """Every key of a workload, from the schema that reads it."""
-    of_system = filter(_is_of_system, SYSTEM_WORKLOAD.reference())
-    return _page("workloads").format(rows=_keys(WORKLOAD.reference()), system_rows=_keys(of_system))
+    of_system = filter(_is_of_system, keys_of(SYSTEM_WORKLOAD))
+    return _page("workloads").format(rows=_keys(keys_of(WORKLOAD)), system_rows=_keys(of_system))
 
 
 def environment() -> str:

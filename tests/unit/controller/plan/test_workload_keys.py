@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market_spread.common.errors import UsageError
-from market_spread.common.schema import Key
 from market_spread.controller.plan.objectives import PERCENTILES
 from market_spread.controller.plan.reading import read_workload, to_yaml
 from market_spread.controller.plan.workload import WORKLOAD
 from market_spread.loadgen.market.symbols import accepting_count
+from tests.support.keys import Key, keys_of
 
 BASE: Mapping[str, Any] = {
     "name": "base",
@@ -29,7 +29,7 @@ BASE: Mapping[str, Any] = {
 # Those of faults go with each other alone, so they have a test of their own: test_faults.py.
 KEYS = [
     key
-    for key in WORKLOAD.reference()
+    for key in keys_of(WORKLOAD)
     if key.of in ("", "constant") and key.path != "load.profile" and not key.path.startswith("faults.")
 ]
 
@@ -133,7 +133,7 @@ def test_both_ends_of_each_range_are_held(key: Key) -> None:
 
 
 def test_every_key_says_what_it_means() -> None:
-    assert [key.path for key in WORKLOAD.reference() if not key.node.get("description", "").endswith(".")] == []
+    assert [key.path for key in keys_of(WORKLOAD) if not key.node.get("description", "").endswith(".")] == []
 
 
 def test_key_that_stands_twice_is_refused(tmp_path: Path) -> None:

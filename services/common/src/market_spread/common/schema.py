@@ -9,8 +9,8 @@ dataclass has `__pydantic_config__ = ONLY_KNOWN_KEYS`. Objects that code makes a
 import json
 import re
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -57,20 +57,6 @@ def exactly_one_of(*names: str) -> Any:
         return given
 
     return model_validator(mode="after")(is_one)
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key for its reference. path: `market.symbols`; of: the kind that has it, if not all; node: its JSON schema."""
-
-    path: str
-    of: str
-    required: bool
-    node: Node
-
-    @property
-    def remedy(self) -> str:
-        return _remedy(self.node)
 
 
 def value_of(kind: type[Value], mapping: object) -> Value:
@@ -126,9 +112,6 @@ class Schema(Generic[Value]):
 
     def to_json(self, value: Value) -> str:
         return json.dumps(self.to_mapping(value))
-
-    def reference(self) -> Iterator[Key]:
-        yield from self._keys(self._json, "", "")
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Value]:
@@ -189,23 +172,6 @@ class Schema(Generic[Value]):
             if kind != {"type": "null"}:
                 return {**node, **self._resolved(kind)}
         return self._json["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
-
-    def _keys(self, node: Node, path: str, of: str) -> Iterator[Key]:
-        for name, kind in node["properties"].items():
-            inner, here = self._resolved(kind), f"{path}{name}"
-            kinds: Mapping[str, str] = inner.get("discriminator", {}).get("mapping", {})
-            if kinds:
-                tag, described = inner["discriminator"]["propertyName"], inner.get("description", "")
-                yield Key(f"{here}.{tag}", "", True, {"enum": list(kinds), "description": described})
-            for each, reference in kinds.items():
-                yield from self._keys(self._resolved({"$ref": reference}), f"{here}.", each)
-            items = self._resolved(inner.get("items", {}))
-            if "properties" in inner:
-                yield from self._keys(inner, f"{here}.", of)
-            elif "properties" in items:
-                yield from self._keys(items, f"{here}[].", of)
-            elif not kinds and "const" not in inner:
-                yield Key(here, of, name in node.get("required", []), inner)
 
 
 def _remedy(node: Node) -> str:

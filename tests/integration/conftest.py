@@ -16,6 +16,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     folder, jars = tmp_path_factory.mktemp("broker"), JarCache().paths("broker")
     option = local_jvms(find_java(), JarCache()).broker_option
     broker = Broker(folder=folder, java=find_java(), jars=jars, clock=SystemClock(), archive_option=option)
-    broker.start()
+    broker.launch()
+    broker.wait()
     yield broker
     broker.stop()

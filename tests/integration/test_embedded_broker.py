@@ -28,8 +28,9 @@ def test_broker_that_cannot_start_says_why(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         broker._controller_port = taken.getsockname()[1]
 
+        broker.launch()
         with pytest.raises(UsageError) as raised:
-            broker.start()
+            broker.wait()
 
     broker.stop()
     assert f"127.0.0.1:{broker._controller_port}: Address already in use" in str(raised.value)

@@ -100,7 +100,8 @@ def test_nearly_all_classes_of_a_broker_come_from_the_archive(tmp_path: Path, mo
         archive_option=local_jvms(find_java(), jars).broker_option,
     )
 
-    broker.start()
+    broker.launch()
+    broker.wait()
     broker.stop()
 
     sources = sources_of(log)

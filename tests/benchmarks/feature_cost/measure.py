@@ -61,7 +61,8 @@ class Bench:
         self._numbers = count()
 
     def __enter__(self) -> "Bench":
-        self._broker.start()
+        self._broker.launch()
+        self._broker.wait()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -30,7 +30,7 @@ _EXCEPTION = re.compile(r"[\w.$]+(Exception|Error): ")
 
 @dataclass(eq=False, kw_only=True)
 class Broker:
-    """A Kafka broker of our own. `start`, then `stop`; a second `start` on the same folder keeps the data.
+    """A Kafka broker of our own. `launch`, `wait`, then `stop`; to launch it again in the same folder keeps the data.
 
     jars: those of the group `broker`; port: 0 takes a free one; metrics_agent: the jar of the group `metrics`, for a
     broker that is to be scraped by Prometheus, at `metrics_address`, host and port, which is None without the agent;
@@ -54,10 +54,6 @@ class Broker:
     @property
     def bootstrap_servers(self) -> str:
         return f"127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        self.launch()
-        self.wait()
 
     def launch(self, *, outlives_parent: bool = False) -> int:
         """Start its process and return its id; what needs it may start beside. UsageError: its port is taken."""

@@ -17,18 +17,18 @@ from market_spread.common.hdr.histogram import PERCENTILES
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.process.service import ServiceConfig
 from market_spread.common.telemetry import exposition, recorder
-from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, Metric, MetricKind
+from market_spread.common.telemetry.metrics import METRICS, Metric, MetricKind
 from market_spread.controller.plan.system import SYSTEM_WORKLOAD
 from market_spread.controller.plan.workload import WORKLOAD
 from market_spread.controller.views.output import markdown_table
 from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
 from market_spread.loadgen.recorded import OF_THE_FILES, RECORDED
 from market_spread.metrics_aggregator.config import AggregatorConfig
-from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from market_spread.receiver.service import ReceiverConfig
 from market_spread.sender.service import SenderConfig
 from market_spread.streaming.driver.config import JobConfig
 from tests.support.keys import Key, keys_of
+from tests.support.own_metrics import HOST_TUNER_METRICS, OWN_METRICS
 from tests.support.paths import ROOT
 
 _UNITS = {"per_s": "1/s", "s": "s", "ms": "ms", "share": "share", "mb": "MB", "gb": "GB"}

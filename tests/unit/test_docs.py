@@ -32,8 +32,8 @@ from market_spread.controller.analysis.result import Result
 from market_spread.controller.cli.main import main
 from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.workload import WORKLOAD
-from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from market_spread.v1 import control_pb2
+from tests.support.own_metrics import OWN_METRICS
 from tests.support.paths import ROOT
 from tests.unit.monitoring.monitoring_fixtures import known_metrics
 

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from market_spread.common.telemetry.exposition import quantile_name
-from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, MetricKind
-from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
+from market_spread.common.telemetry.metrics import METRICS, MetricKind
+from tests.support.own_metrics import HOST_TUNER_METRICS, OWN_METRICS
 from tests.support.paths import ROOT
 
 MONITORING = ROOT / "charts" / "monitoring"

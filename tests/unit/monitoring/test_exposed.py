@@ -15,6 +15,7 @@ from market_spread.metrics_aggregator.prometheus_view import exposed_series
 from market_spread.v1.limits_pb2 import FailedCheck, RunLimits
 from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteRequest, PushRequest, Sample, SeriesKey
 from tests.support.clock import ManualClock
+from tests.support.own_metrics import OWN_METRICS
 
 SECOND_NS = 1_000_000_000
 START_NS = 1_700_000_000 * SECOND_NS
@@ -212,8 +213,8 @@ def test_every_own_metric_is_shown_with_the_labels_that_it_is_registered_with(st
     store.note(verdict_note(FailedCheck(check="late_generator", text="the generator was late", cause="rig")))
     seen |= {series.metric: set(series.labels) for series in exposed_series(store, NOW_NS)}
 
-    assert {metric: seen.get(metric) for metric in exposed.OWN_METRICS} == {
-        metric: set(metric.labels) for metric in exposed.OWN_METRICS
+    assert {metric: seen.get(metric) for metric in OWN_METRICS} == {
+        metric: set(metric.labels) for metric in OWN_METRICS
     }
 
 

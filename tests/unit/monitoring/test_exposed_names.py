@@ -5,8 +5,8 @@ import pytest
 
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.exposition import ExposedSeries, exposition
-from market_spread.common.telemetry.metrics import HOST_TUNER_METRICS, METRICS, MetricKind
-from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
+from market_spread.common.telemetry.metrics import METRICS, MetricKind
+from tests.support.own_metrics import HOST_TUNER_METRICS, OWN_METRICS
 from tests.unit.monitoring.monitoring_fixtures import promtool
 
 

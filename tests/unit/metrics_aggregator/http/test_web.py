@@ -13,8 +13,8 @@ from market_spread.common.telemetry.recorder import Recorder
 from market_spread.metrics_aggregator.http.app import web_app
 from market_spread.metrics_aggregator.http.security import Hosts
 from market_spread.metrics_aggregator.model.store import Store
-from market_spread.metrics_aggregator.prometheus_view import OWN_METRICS
 from tests.support.clock import ManualClock
+from tests.support.own_metrics import OWN_METRICS
 
 START = 1_700_000_000_000_000_000
 

@@ -11,7 +11,7 @@ import psutil
 from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry import metrics as metric_names
 from market_spread.common.telemetry.exposition import QUANTILE_LABEL, RECENT_S, ExposedSeries
-from market_spread.common.telemetry.metrics import METRICS, Metric, counter, gauge, histogram
+from market_spread.common.telemetry.metrics import Metric, counter, gauge, histogram
 from market_spread.metrics_aggregator.model.history import SECOND_NS
 from market_spread.metrics_aggregator.model.intervals import HistogramInterval, values_of
 from market_spread.metrics_aggregator.model.push_validation import QUANTILES
@@ -96,8 +96,6 @@ REFUSED = counter("aggregator_refused", "Pushes and notes refused because they w
 UNWRITTEN = counter("aggregator_unwritten", "Pushes and notes refused because they could not be written down")
 UNREADABLE = counter("aggregator_unreadable", "Pushes and notes of earlier processes that could not be read back")
 
-_ALONE = (metric for metric in list(globals().values()) if isinstance(metric, Metric) and metric.name not in METRICS)
-OWN_METRICS = (*_ALONE, *(metric for metric, _ in LIMITS.values()))
 _COUNTED = (PUSHES, DUPLICATES, MISSING, DROPPED, NEGATIVE, OVERFLOW)
 # Each of the aggregator itself, and where it is read.
 _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {

@@ -100,7 +100,3 @@ HOST_EXCLUSIVE_CPUS = gauge(
 )
 HOST_VERIFIED = gauge("host_tuner_verified_timestamp_seconds", "When the whole host was looked at last, Unix time")
 HOST_PUBLISH_ERRORS = counter("host_tuner_publish_errors", "Updates of the node's object that failed")
-
-HOST_TUNER_METRICS = tuple(
-    metric for metric in list(globals().values()) if isinstance(metric, Metric) and metric.name not in METRICS
-)

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,6 +14,7 @@ from pyspark.sql import functions as F
 
 from market_spread.common.errors import RunFailedError
 from market_spread.streaming import (
+    Bytes,
     Csv,
     FlatMap,
     Json,
@@ -75,6 +77,9 @@ TEXTS = [
 ]  # fmt: skip
 
 
+RUBBISH = [b"\xff\0a", b"", b"abc", b"\n"]
+
+
 def to_out(stream: Stream | Source, messages: Json | Csv | Text = ALL_FIELDS) -> Pipeline:
     return stream.to_sink(Sink("out", messages), name="awkward")
 
@@ -85,6 +90,17 @@ def read(found: Outputs) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("mode", MODES)
 class TestInEveryMode:
+    def test_bytes_go_through_as_they_are(self, mode: str) -> None:
+        source = Source("in", Bytes("raw"))
+        copies = source.to_sink(Sink("out", Bytes("raw"), key="raw"), Sink("json", Json()), name="copies")
+        found = run(copies, {"in": RUBBISH}, mode=mode)
+        assert (found["out"], found["invalid"]) == (RUBBISH, [])
+        assert [b64decode(json.loads(row)["raw"]) for row in found["json"]] == RUBBISH
+        digits = source.to(Map("digits", {"key": lambda row: F.hex(row.raw)})).key_by("key")
+        counted = digits.to(RunningTotal("n", into="n")).to_sink(Sink("out", Text("{key} {n}")), name="counted")
+        found = run(counted, {"in": [RUBBISH[0], RUBBISH[1], RUBBISH[0]]}, mode=mode)
+        assert (sorted(found["out"]), found["invalid"]) == ([b" 1", b"FF0061 1", b"FF0061 2"], [])
+
     def test_csv_is_what_other_programs_write_and_read(self, mode: str) -> None:
         given = [json.dumps({"name": text, "n": 1}) for text in TEXTS]
 

@@ -11,6 +11,7 @@ from market_spread.common.errors import UsageError
 from market_spread.common.wire.layout import NBBO, ORDER, Field, Kind, Layout
 from market_spread.streaming import (
     AsOfJoin,
+    Bytes,
     CountWindow,
     Csv,
     Deduplicate,
@@ -218,6 +219,7 @@ def text_layout(field: Field) -> Layout:
 
 MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: LINES.key_by("word"), "key_by('word') names an unknown field 'word'; the rows have text"),
+    (lambda: Source("s", Bytes("raw")).key_by("raw"), "key_by('raw') names bytes; key by what a step reads in them"),
     (lambda: LINES.to(TOTAL), "'total' keeps state by key; put key_by before it"),
     (
         lambda: LINES.key_by("text").to(TOTAL).to(RunningTotal("again", into="n")),

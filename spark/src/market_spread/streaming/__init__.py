@@ -4,7 +4,7 @@ This package exports what a pipeline is written with; `driver` and `modes` run i
 """
 
 from market_spread.common.wire.layout import Field, Kind, Layout
-from market_spread.streaming.messages import Avro, Csv, Json, PipelineError, Text
+from market_spread.streaming.messages import Avro, Bytes, Csv, Json, PipelineError, Text
 from market_spread.streaming.operators.stateful import (
     AsOfJoin,
     CountWindow,
@@ -19,8 +19,8 @@ from market_spread.streaming.operators.stateless import Filter, FlatMap, Map, Ma
 from market_spread.streaming.pipeline import INVALID, Pipeline, Source, Stream
 
 __all__ = [
-    "INVALID", "AsOfJoin", "Avro", "CountWindow", "Csv", "Deduplicate", "Field", "Filter", "FlatMap", "IntervalJoin",
-    "Json", "Kind", "Layout", "Map", "MapBatches", "Pipeline", "PipelineError", "RangeWindow", "Row", "RunningTotal",
-    "SessionWindow", "Sink", "Source", "StatefulMap", "Stream", "Text", "applications", "driver", "messages", "modes",
-    "testing",
+    "INVALID", "AsOfJoin", "Avro", "Bytes", "CountWindow", "Csv", "Deduplicate", "Field", "Filter", "FlatMap",
+    "IntervalJoin", "Json", "Kind", "Layout", "Map", "MapBatches", "Pipeline", "PipelineError", "RangeWindow", "Row",
+    "RunningTotal", "SessionWindow", "Sink", "Source", "StatefulMap", "Stream", "Text", "applications", "driver",
+    "messages", "modes", "testing",
 ]  # fmt: skip

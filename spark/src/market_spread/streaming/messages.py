@@ -1,4 +1,4 @@
-"""What a message is: a layout of fixed width (see `Layout`), a text, or a record of typed fields as JSON, CSV or Avro.
+"""What a message is: a layout of fixed width (see `Layout`), a text, bytes, or a typed record as JSON, CSV or Avro.
 
 >>> @dataclass
 ... class Trade:
@@ -66,6 +66,16 @@ class Text:
     def fields(self) -> Names:
         """The fields of the pattern."""
         return tuple(name for _, name, _, _ in Formatter().parse(self.pattern) if name)
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Messages of any bytes, one per record, such as Protobuf, which steps read and make.
+
+    A source reads one field, of this name. A sink writes the field, which is bytes or a text.
+    """
+
+    field: str = "data"
 
 
 class TypedField(NamedTuple):
@@ -224,7 +234,7 @@ class Avro(TypedRecord):
         return field._replace(is_nullable=is_nullable, values=field.values or tuple(symbols), written=written)
 
 
-Messages = Layout | Text | Json | Csv | Avro
+Messages = Layout | Text | Bytes | Json | Csv | Avro
 
 
 def typed_fields_of(messages: Messages) -> tuple[TypedField, ...]:
@@ -233,6 +243,8 @@ def typed_fields_of(messages: Messages) -> tuple[TypedField, ...]:
         return messages.typed_fields
     if isinstance(messages, Text):
         return tuple(TypedField(name, "string", False, (), "string") for name in messages.fields)
+    if isinstance(messages, Bytes):
+        return (TypedField(messages.field, "binary", False, (), "binary"),)
     numbers = {field.name: "bigint" if field.is_number else "string" for field in messages.fields[1:]}
     return tuple(TypedField(name, kind, False, (), kind) for name, kind in numbers.items())
 

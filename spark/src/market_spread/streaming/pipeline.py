@@ -24,6 +24,7 @@ from typing import Literal, get_args
 
 from market_spread.common.wire.layout import Layout
 from market_spread.streaming.messages import (
+    Bytes,
     Messages,
     Names,
     PipelineError,
@@ -50,10 +51,10 @@ _ONE_STATE = "a pipeline has only one; make two"
 class Source:
     """Input messages, from the topic of that name unless the job's configuration maps it to another.
 
-    messages: a layout, of which a record holds one or more messages (a *frame*), or text, JSON, CSV or Avro, one each.
-    time: the field with the message's intended time, Unix microseconds; sequence: the field that numbers the messages
-    of a key, by which repeated ones are recognised; for fields that a step makes, see `Stream.timed_by` and
-    `numbered_by`. For an as-of join, all messages of a key are in one partition, which has the same number everywhere.
+    messages: a layout, of which a record holds one or more messages (a *frame*), or what a record holds one of. time:
+    the field with the message's intended time, Unix microseconds; sequence: the field that numbers the messages of a
+    key, by which repeated ones are recognised; for fields that a step makes, see `Stream.timed_by` and `numbered_by`.
+    For an as-of join, all messages of a key are in one partition, which has the same number everywhere.
 
     Fields that each message of a record gets from it: key, with its key as text, null if it has none; timestamp, with
     its time, Unix microseconds; and those of headers, each with the text of the header of that name, null without one.
@@ -241,6 +242,8 @@ class Stream:
         if not names or each_once(names) != names:
             raise PipelineError(f"{said} names {'a field twice' if names else 'no field'}; name each field of the key")
         for name in names:
+            if any(it.source.messages == Bytes(name) and name in it.present for it in self.branches):
+                raise PipelineError(f"{said} names bytes; key by what a step reads in them")
             if name not in self.fields:
                 raise PipelineError(f"{said} names an unknown field {name!r}; the rows have {', '.join(self.fields)}")
         return replace(self, keys=names)
@@ -333,9 +336,15 @@ class Pipeline:
         return tuple(sink.name for sink in (*self.sinks, *(self.late.sinks if self.late else ())))
 
     @property
+    def messages(self) -> dict[str, Messages]:
+        """The messages of its sources and its sinks, by their names."""
+        late = self.late.sinks if self.late else ()
+        return {it.name: it.messages for it in self.sources} | {it.name: it.messages for it in (*self.sinks, *late)}
+
+    @property
     def ends(self) -> Names:
         """The names of its sources and its sinks."""
-        return (*(source.name for source in self.sources), *self.outputs)
+        return tuple(self.messages)
 
     def describe(self) -> str:
         """The topology, one step per line, one branch after the other; and what the state keeps, for how long."""

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro, to_avro
 
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER, InvalidReason, Kind, Layout
-from market_spread.streaming.messages import DECIMAL, Avro, Csv, Json, Messages, Names, PipelineError, Text
+from market_spread.streaming.messages import DECIMAL, Avro, Bytes, Csv, Json, Messages, Names, PipelineError, Text
 
 _MALFORMED = "_malformed"
 CSV = {"escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}  # as RFC 4180 has it
@@ -66,11 +66,14 @@ def count_messages(frames: DataFrame, source: str) -> DataFrame:
 def frames_to_messages(frames: DataFrame, messages: Messages, more: Names = ()) -> DataFrame:
     """Frames into messages: their fields, topic, partition, offset, position, sent_us, read_us, reason, and `more`.
 
-    A layout's numbers are bigint, its other fields string; text has the single field `text`. `reason` is null for a
-    readable message, else the code of an InvalidReason; the fields of such a row must not be used.
+    A layout's numbers are bigint, its other fields string; text has the single field `text`, and bytes have their own.
+    `reason` is null for a readable message, else the code of an InvalidReason; the fields of such a row must not be
+    used.
     """
     if not isinstance(messages, Layout):
         text, problem = F.col("value").cast("string"), _unless(F.is_valid_utf8("value"))
+        if isinstance(messages, Bytes):
+            text, problem = F.col("value"), F.lit(None)
         if isinstance(messages, Avro):
             text = F.substring("value", len(messages.prefix) + 1, 2**31 - 1)
             is_another = ~F.startswith("value", F.lit(messages.prefix))
@@ -79,7 +82,13 @@ def frames_to_messages(frames: DataFrame, messages: Messages, more: Names = ()) 
             text.alias("text"), "topic", "partition", "offset", F.lit(0).alias("position"), "sent_us", "read_us",
             F.coalesce("frame_reason", problem).alias("reason"), *more,
         )  # fmt: skip
-        return whole if isinstance(messages, Text) else _parsed(whole, messages)
+        match messages:
+            case Text():
+                return whole
+            case Bytes():
+                return whole.withColumnRenamed("text", messages.field)
+            case Json() | Csv() | Avro():
+                return _parsed(whole, messages)
     position = F.explode(F.sequence(F.lit(0), F.col("messages") - 1)).alias("position")
     source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason", *more)
     rows = frames.select("value", *source, position)

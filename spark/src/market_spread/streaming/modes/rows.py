@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import EMITTED_HEADER, READ_HEADER, Field, InvalidReason, Kind, Layout
 from market_spread.streaming import record_codec
-from market_spread.streaming.messages import DECIMAL, Avro, Csv, Json, Names, Text, TypedField, nullable_fields
+from market_spread.streaming.messages import DECIMAL, Avro, Bytes, Csv, Json, Names, Text, TypedField, nullable_fields
 from market_spread.streaming.operators.stateful import AsOfJoin, RunningTotal, needed_values
 from market_spread.streaming.operators.stateless import ORIGIN, Computation, Filter, FlatMap, Map, MapBatches, Row, Sink
 from market_spread.streaming.pipeline import INVALID, Pipeline, Source
@@ -193,7 +193,9 @@ def _with_values_of(sink: Sink, rows: DataFrame, present: Names) -> DataFrame:
     keep = sink.keep(Row({name: F.col(name) for name in rows.columns})) if sink.keep else F.lit(True)
     rows = refused(rows, keep.isNull() | (keep & _any_null(needed)), InvalidReason.MISSING_VALUE)
     record = sink.messages
-    fields = record.fields if isinstance(record, Layout) else () if isinstance(record, Text) else record.typed_fields
+    fields = (
+        record.fields if isinstance(record, Layout) else () if isinstance(record, Text | Bytes) else record.typed_fields
+    )
     unfit = (keep & ~_fits(F.col(field.name), field) for field in fields if field.name in sink.needs)
     return refused(rows, reduce(Column.__or__, unfit, F.lit(False)), InvalidReason.OVERFLOW)
 
@@ -226,6 +228,8 @@ def _record(sink: Sink, topics: Mapping[str, str], pipeline: Pipeline) -> dict[s
             value = F.concat(F.lit(layout.letter), *written.values())
         case Text() as text:
             value = _filled_in(text.pattern, any(isinstance(it.messages, Layout) for it in pipeline.sources))
+        case Bytes() as any_bytes:
+            value = F.col(any_bytes.field)
         case Json() | Csv() | Avro() as record:
             columns = [F.col(field.name).cast(field.written).alias(field.name) for field in record.typed_fields]
             typed = F.struct(*(columns or map(F.col, pipeline.stream.fields)))

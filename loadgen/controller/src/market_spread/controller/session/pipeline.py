@@ -75,9 +75,7 @@ def run_pipeline(
     if not inputs:
         wanted = " ".join(f"--input {name}=FILE" for name in sources)
         raise UsageError(f"{pipeline.name} has no input; give its sources files: {wanted}")
-    sinks = (*pipeline.sinks, *(pipeline.late.sinks if pipeline.late else ()))
-    messages = {source.name: source.messages for source in pipeline.sources} | {it.name: it.messages for it in sinks}
-    in_avro = {name: of for name, of in messages.items() if isinstance(of, Avro)}
+    in_avro = {name: of for name, of in pipeline.messages.items() if isinstance(of, Avro)}
     lines: dict[str, list[bytes]] = {}
     for name, given in inputs.items():
         with usage_errors(f"--input {name}={given} cannot be read", "name a file of lines"):

@@ -110,13 +110,18 @@ class LocalStack:
         return local_jvms(self.java, self.jars)
 
     @property
+    def bootstrap_servers(self) -> str:
+        """Where the broker is; it may be another one than ours."""
+        return self.broker.bootstrap_servers
+
+    @property
     def security(self) -> KafkaSecurity:
         """How the broker is spoken to: as this machine's own, which is open to all on it."""
         return PLAINTEXT
 
     @property
     def kafka(self) -> KafkaBroker:
-        return KafkaBroker(self.broker.bootstrap_servers, security=self.security)
+        return KafkaBroker(self.bootstrap_servers, security=self.security)
 
     def start(self) -> Addresses:
         ports_file = self._services.ports_file
@@ -136,7 +141,7 @@ class LocalStack:
         self._services.start("sender", "market_spread.sender", SenderConfig(**self._of_every_service("sender")))
         self._receiver_port = self._services.ports(RECEIVER)["grpc"]
         return Addresses(
-            bootstrap_servers=self.broker.bootstrap_servers,
+            bootstrap_servers=self.bootstrap_servers,
             sender=f"127.0.0.1:{self._services.ports('sender')['grpc']}", receiver=f"127.0.0.1:{self._receiver_port}",
             job=self._address_of_job(0), aggregator=self._pushing,
             aggregator_http=f"http://127.0.0.1:{aggregator['http']}",
@@ -309,7 +314,7 @@ class LocalStack:
     def _of_every_service(self, name: str) -> dict[str, Any]:
         """What the configuration of each process has that is on the path of messages."""
         told = {"ports_file": self._services.ports_file(name), "aggregator_address": self._pushing}
-        return {"bootstrap_servers": self.broker.bootstrap_servers, **told, **asdict(self.security)}
+        return {"bootstrap_servers": self.bootstrap_servers, **told, **asdict(self.security)}
 
 
 def remove_working_files(folder: Path) -> None:

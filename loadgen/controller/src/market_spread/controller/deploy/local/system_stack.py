@@ -10,10 +10,9 @@ from market_spread.common.config import to_environment
 from market_spread.common.errors import UsageError
 from market_spread.common.job_contract import REAL_TIME, TOPICS, slots_needed
 from market_spread.common.jvm.jars import spark_home
-from market_spread.common.kafka.client import KafkaBroker, Partition
+from market_spread.common.kafka.client import Partition
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.controller.clients.services import Addresses
-from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.stack import LocalStack
 from market_spread.controller.deploy.local.system_driver import SystemDriverConfig
 from market_spread.controller.plan.system import SparkKeys, SystemWorkload
@@ -22,21 +21,6 @@ from market_spread.streaming import INVALID
 from market_spread.streaming.applications.registry import find_checked
 from market_spread.streaming.modes.registry import LOOPBACK
 from market_spread.streaming.modes.support import check
-
-
-@dataclass(eq=False, kw_only=True)
-class _ForeignBroker(Broker):
-    """A broker that someone else runs: it is never started nor ended here."""
-
-    kafka: KafkaBroker
-
-    @property
-    def bootstrap_servers(self) -> str:
-        return self.kafka.bootstrap_servers
-
-    def wait(self) -> None:
-        """BrokerAwayError if it does not answer."""
-        self.kafka.check_reachable()
 
 
 @dataclass(eq=False, kw_only=True)
@@ -55,11 +39,10 @@ class SystemStack(LocalStack):
         super().__post_init__()
         self.begin: Mapping[Partition, int] = {}
         self.is_new = self.workload.kafka.bootstrap is None  # else its topics may hold something
-        if (servers := self.workload.kafka.bootstrap) is not None:
-            kafka = KafkaBroker(servers, security=self.security)
-            self.broker = _ForeignBroker(
-                kafka=kafka, folder=self.folder / "broker", java=self.java, jars=[], clock=self.clock
-            )
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return self.workload.kafka.bootstrap or super().bootstrap_servers
 
     @property
     def security(self) -> KafkaSecurity:
@@ -79,7 +62,8 @@ class SystemStack(LocalStack):
         return {**super().sections(addresses), "system": {"kind": self.workload.system.kind}}
 
     def _make_topics(self) -> None:
-        self.broker.wait()
+        if self.is_new:
+            self.broker.wait()
         workload, kafka = self.workload, self.kafka
         topics = workload.topics
         kafka.create_topics(topics, appended=[each.topic for each in workload.output])
@@ -111,7 +95,7 @@ class SystemStack(LocalStack):
         workload, system = self.workload, self.workload.system
         inputs = {each.topic for each in workload.input}
         environment = {
-            "MARKET_SPREAD_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
+            "MARKET_SPREAD_BOOTSTRAP_SERVERS": self.bootstrap_servers,
             "MARKET_SPREAD_GROUP": workload.group,
             "MARKET_SPREAD_INPUT": ",".join(each.topic for each in workload.input),
             "MARKET_SPREAD_OUTPUT": ",".join(each.topic for each in workload.output),
@@ -130,7 +114,7 @@ class SystemStack(LocalStack):
         if not folder.is_dir():
             raise UsageError(f"system.folder={system.folder!r} is no folder; name that in which to start the command")
         config = SystemDriverConfig(
-            bootstrap_servers=self.broker.bootstrap_servers, grpc_port=port,
+            bootstrap_servers=self.bootstrap_servers, grpc_port=port,
             ports_file=self._services.ports_file("job"), aggregator_address=self._pushing, run_id=self.run_id,
             groups=len(workload.input) * len(workload.output), kind=system.kind, group=workload.group,
             checkpoints=checkpoints,

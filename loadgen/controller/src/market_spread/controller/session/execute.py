@@ -166,7 +166,7 @@ def launch(
 
         with _ended(environment, capture, notes):
             _introduce(plan, notes, is_here=environment.host() is not None)
-            with live_progress(console, clock) as show:
+            with live_progress(console) as show:
 
                 def shown(progress: RunProgress) -> None:
                     if progress.phase == "measuring":

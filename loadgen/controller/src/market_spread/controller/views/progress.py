@@ -8,7 +8,6 @@ from rich.live import Live
 from rich.table import Column, Table
 from rich.text import Text
 
-from market_spread.common.clock import Clock
 from market_spread.common.hdr.histogram import CLUSTERS_MIN, HdrCounts
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.analysis.observed import RunProgress
@@ -16,27 +15,27 @@ from market_spread.controller.analysis.result import Result, fault_rows, figure_
 from market_spread.controller.exits import printable
 from market_spread.controller.plan.objectives import PERCENTILES
 
-_LINE_EVERY_NS = 5_000_000_000
+_LINE_EVERY_S, _RATES_OVER_S = 5.0, 2.0
 _ALWAYS = ("p50", "p95", "p99", "max")
 _COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.VOID: "yellow"}
 
 
 @contextmanager
-def live_progress(console: Console, clock: Clock) -> Iterator[Callable[[RunProgress], None]]:
+def live_progress(console: Console) -> Iterator[Callable[[RunProgress], None]]:
     """Shows a run's progress: in place on a terminal, else a line at every new phase or fault and every 5 s."""
-    rates = _Rates(clock)
+    rates = _Rates()
     if console.is_terminal:
         with Live(console=console, refresh_per_second=4, transient=True) as live:
             yield lambda progress: live.update(_panel(progress, rates.of(progress)))
         return
 
-    shown_ns, shown_step = 0, ("", 0)
+    shown_s, shown_step = 0.0, ("", 0)
 
     def show(progress: RunProgress) -> None:
-        nonlocal shown_ns, shown_step
+        nonlocal shown_s, shown_step
         offered_and_achieved, step = rates.of(progress), (progress.phase, len(progress.faults))
-        if step != shown_step or clock.monotonic_ns() - shown_ns > _LINE_EVERY_NS:
-            shown_ns, shown_step = clock.monotonic_ns(), step
+        if step != shown_step or progress.elapsed_s - shown_s > _LINE_EVERY_S:
+            shown_s, shown_step = progress.elapsed_s, step
             console.print(_line(progress, offered_and_achieved), soft_wrap=True, highlight=False)
 
     yield show
@@ -64,20 +63,18 @@ def result_table(result: Result) -> RenderableType:
 class _Rates:
     """Offered and processed messages a second since the previous second's statuses."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._previous: tuple[int, int, int] | None = None
+    def __init__(self) -> None:
+        self._previous: tuple[float, int, int] | None = None
         self._shown = (0.0, 0.0)
 
     def of(self, progress: RunProgress) -> tuple[float, float]:
         if progress.sender is None or progress.job is None:
             return self._shown
-        now = (self._clock.monotonic_ns(), progress.sender.messages_sent, progress.job.messages_processed)
+        now = (progress.elapsed_s, progress.sender.messages_sent, progress.job.messages_processed)
         previous = self._previous
         if previous is None or now[1] < previous[1]:
             self._previous = now
-        elif now[0] - previous[0] >= 2_000_000_000:
-            seconds = (now[0] - previous[0]) / 1e9
+        elif (seconds := now[0] - previous[0]) >= _RATES_OVER_S:
             self._shown = ((now[1] - previous[1]) / seconds, (now[2] - previous[2]) / seconds)
             self._previous = now
         return self._shown

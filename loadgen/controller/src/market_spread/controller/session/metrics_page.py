@@ -5,6 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -142,14 +143,9 @@ class RunNotes:
 
 
 def end_notes(plan: RunPlan, observed: Observed, result: Result, *, unix_ns: int) -> list[NoteRequest]:
-    """The result whole, so that the page has it wherever it is opened, and then the verdict."""
-    verdict = verdict_note(result.run_id, plan, observed, result, unix_ns=unix_ns)
-    name, text = verdict.name, result.to_json()
-    return [NoteRequest(run_id=result.run_id, unix_ns=unix_ns, kind="result", name=name, text=text), verdict]
-
-
-def verdict_note(run_id: str, plan: RunPlan, observed: Observed, result: Result, *, unix_ns: int) -> NoteRequest:
-    """What the run came to, said at that time: why, with what its result shows of its latencies."""
+    """What the run came to, said at that time: its result whole, so that the page has it wherever it is opened; and the
+    verdict: why, with what the result shows of its latencies.
+    """
     evidence = {each["check"]: each for of in result.verdicts.values() for each in of["evidence"]}
     decisive = [evidence[check] for check in result.decisive]
     from_ns, until_ns = judged_from_unix_ns(plan, observed), observed.measured_until_unix_ns
@@ -167,10 +163,9 @@ def verdict_note(run_id: str, plan: RunPlan, observed: Observed, result: Result,
         rows=[LatencyRow(cells=cells) for cells in rows], from_unix_ns=from_ns if is_judged else 0,
         to_unix_ns=until_ns if is_judged else 0,
     )  # fmt: skip
-    text = "; ".join(result.reasons)
-    return NoteRequest(
-        run_id=run_id, unix_ns=unix_ns, kind="verdict", name=result.verdict.value, text=text, judgement=judgement
-    )
+    note = partial(NoteRequest, run_id=result.run_id, unix_ns=unix_ns, name=result.verdict.value)
+    verdict = note(kind="verdict", text="; ".join(result.reasons), judgement=judgement)
+    return [note(kind="result", text=result.to_json()), verdict]
 
 
 def _path(key: SeriesKey) -> str:

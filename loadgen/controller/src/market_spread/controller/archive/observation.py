@@ -19,10 +19,8 @@ _STATUSES = {"sender": "sent", "receiver": "received", "job": "job"}
 _VALUES = (
     "starts_unix_ns", "sent_before", "stolen_share", "time_to_first_order_s",
     "drained", "interrupted", "job_restarts", "restarts_before", "failed_step", "measured_until_unix_ns",
-    "failed_unix_ns",
+    "failed_unix_ns", "silences", "looks", "round_trips", "checks", "faults",
 )  # fmt: skip
-# What an older document may lack.
-_NEWER = ("silences", "looks", "round_trips", "checks", "faults")
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, ParseError)
 _ERRORS = {kind.__name__: kind for kind in (DeadlineError, RunFailedError, RunVoidError, MarketSpreadError)}
 
@@ -34,7 +32,7 @@ def write(folder: RunFolder, observed: Observed) -> None:
         write_whole(folder.decisions_ledger, observed.decisions_ledger)
     document: dict[str, Any] = {"version": _VERSION, "started": observed.started.isoformat()}
     document |= {name: MessageToDict(getattr(observed, field)) for name, field in _STATUSES.items()}
-    document |= {name: getattr(observed, name) for name in (*_VALUES, *_NEWER)}
+    document |= {name: getattr(observed, name) for name in _VALUES}
     if observed.error is not None:
         kind = next(name for name, kind in _ERRORS.items() if isinstance(observed.error, kind))
         document["error"] = {"kind": kind, "text": str(observed.error)}
@@ -49,7 +47,7 @@ def read(folder: RunFolder) -> Observed:
         for name, field in _STATUSES.items():
             ParseDict(document[name], getattr(observed, field))
         kinds = get_type_hints(Observed)
-        for name in (*_VALUES, *(name for name in _NEWER if name in document)):
+        for name in _VALUES:
             setattr(observed, name, TypeAdapter(kinds[name]).validate_python(document[name]))
         if error := document.get("error"):
             observed.error = _ERRORS[error["kind"]](error["text"])

@@ -9,9 +9,9 @@ from playwright.sync_api import Locator, Page
 
 from market_spread.controller.compare.comparison import compare
 from market_spread.controller.compare.figures import read_figures
-from market_spread.controller.compare.history import FigureHistories
-from market_spread.controller.compare.page import comparison_json, comparison_page
-from market_spread.controller.sweep.session import Probing, search_json, search_page
+from market_spread.controller.compare.history import history_of
+from market_spread.controller.compare.page import comparison_document, comparison_page
+from market_spread.controller.sweep.session import Probing, search_document, search_page
 from market_spread.controller.views.output import html_view
 from tests.browser.conftest import Open
 from tests.browser.page_fixtures import table
@@ -26,7 +26,7 @@ QUICK = Path(__file__).parents[2] / "loadgen" / "workloads" / "quick.yaml"
 @pytest.fixture
 def comparison(tmp_path: Path) -> str:
     found = compare((made("<before>", 0, 1.0, commit="aaa"), made("after", 1, 1.1, commit="bbb")), read_figures((), ()))
-    return written(tmp_path, html_view(comparison_page(found), comparison_json(found)))
+    return written(tmp_path, html_view(comparison_page(found), comparison_document(found)))
 
 
 @pytest.fixture
@@ -36,15 +36,14 @@ def sweep(tmp_path: Path) -> str:
     found = probing.go_on(FakeRuns(), say_nothing, runs_max=40)
     points = probing.points()
     return written(
-        tmp_path, html_view(search_page("quick", found, points, OBJECTIVES), search_json(found, points, OBJECTIVES))
+        tmp_path, html_view(search_page("quick", found, points, OBJECTIVES), search_document(found, points, OBJECTIVES))
     )
 
 
 @pytest.fixture
 def history(tmp_path: Path) -> str:
     runs = [run(number, {"latency_ns.p99": (30e6 if number < 20 else 40e6) + number}) for number in range(40)]
-    histories = FigureHistories(runs, read_figures((), ()))
-    return written(tmp_path, html_view(histories.page(), histories.to_json()))
+    return written(tmp_path, html_view(*history_of(runs, read_figures((), ()))))
 
 
 def written(folder: Path, text: str) -> str:

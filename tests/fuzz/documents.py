@@ -27,7 +27,7 @@ from market_spread.controller.cli import authoring
 from market_spread.controller.cli.main import main
 from market_spread.controller.compare.figures import read_figures
 from market_spread.controller.compare.groups import read_groups
-from market_spread.controller.compare.history import FigureHistories
+from market_spread.controller.compare.history import history_of
 from market_spread.controller.compare.runs import Place, is_run, read_place, read_run, read_runs, run_folders
 from market_spread.controller.deploy.local.command import Process, RegisteredStack
 from market_spread.controller.host.timeline import Timeline, batch_of
@@ -162,7 +162,7 @@ def _documents(scratch: Path) -> list[Target]:
         of("manifest.json", 20_000, Manifest.read, folder.manifest.read_bytes()),
         of("evidence.json", 10_000, lambda path: observation.read(folder), folder.evidence.read_bytes()),
         of("pair.json", 10_000, lambda path: read_place(path.parent), (folder.path / "pair.json").read_bytes()),
-        of("selftest.json", 5_000, _test_of, test.to_json().encode()),
+        of("selftest.json", 5_000, _test_of, json.dumps(test.document).encode()),
         of("up.json", 10_000, RegisteredStack.read, _written(stack, scratch / "up.json")),
         of("ab.json", 10_000, again, json.dumps(plan).encode()),
         of("capacity.json", 5_000, capacity.read, json.dumps({"runs": [asdict(measured)]}).encode()),
@@ -177,7 +177,7 @@ def _written(stack: RegisteredStack, path: Path) -> bytes:
 def _test_of(path: Path) -> object:
     record = SelfTestRecord.read(path.parent)
     assert record is not None
-    return record.to_json()
+    return json.dumps(record.document)
 
 
 def _state_of(path: Path) -> object:
@@ -243,8 +243,7 @@ class Runs:
         runs, unreadable = read_runs(run_folders(self.folder))
         if len(runs) + len(unreadable) != 3 or len(runs) < 2 or any("\n" in each for each in unreadable):
             raise WrongError(f"{len(runs)} runs can be read, and of others is said: {unreadable}")
-        histories = FigureHistories(runs, read_figures([], []), unreadable=unreadable)
-        histories.page()
+        history_of(runs, read_figures([], []), unreadable=unreadable)
         if is_run(self.folder / BAD) and not unreadable:
             read_run(self.folder / BAD)
             read_groups([f"a={BAD}", GOOD], runs_folder=self.folder)

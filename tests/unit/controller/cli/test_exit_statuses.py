@@ -171,7 +171,7 @@ def self_testing(does: Callable[..., Any]) -> Scenario:
 
 
 def record(*, holds: bool) -> Callable[..., Any]:
-    return returning(SimpleNamespace(holds=holds, to_json=lambda: "{}", rates=(), sentence=""))
+    return returning(SimpleNamespace(holds=holds, document={}, rates=(), sentence=""))
 
 
 def probing(problem: Callable[..., Any]) -> Scenario:

@@ -10,7 +10,7 @@ import pytest
 
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.compare.figures import Figure
-from market_spread.controller.compare.history import FigureHistories, by_anchor, trends_of
+from market_spread.controller.compare.history import by_anchor, history_of, trends_of
 from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics import inference as module
 from market_spread.controller.views.output import markdown_view
@@ -148,9 +148,7 @@ def test_page_tells_what_changed_with_the_figure() -> None:
     ]
 
     text = markdown_view(
-        FigureHistories(
-            runs, (P99,), left_out=[run(0, void_reasons=("late",)), run(1, wrong_reasons=("wrong",))]
-        ).page()
+        history_of(runs, (P99,), left_out=[run(0, void_reasons=("late",)), run(1, wrong_reasons=("wrong",))])[0]
     )
 
     assert "**1 change in 20 runs**" in text
@@ -165,7 +163,7 @@ def test_page_tells_what_changed_with_the_figure() -> None:
 def test_page_has_a_table_for_each_workload() -> None:
     runs = [run(0, {P99.path: 2e7}, workload="steady"), run(1, {P99.path: 3e7})]
 
-    text = markdown_view(FigureHistories(runs, (P99,)).page())
+    text = markdown_view(history_of(runs, (P99,))[0])
 
     assert "**0 changes in 2 runs**" in text
     assert "quick, 1 run from 2026-01-01T00:01:00+00:00" in text
@@ -188,7 +186,7 @@ def test_a_change_by_the_anchor_is_called_worse_if_the_anchor_was_run_on_both_si
     runs = runs_of(noisy((20, 10), (25, 10)))
     anchors = [run(number, {P99.path: 1e6}, workload="null") for number in at]
 
-    text = markdown_view(FigureHistories(runs, (P99,), anchors=anchors).page())
+    text = markdown_view(history_of(runs, (P99,), anchors=anchors)[0])
 
     assert f"latency p99, by the anchor's {said}" in text
     assert ("undecided" in text) is said.startswith("undecided")
@@ -201,7 +199,7 @@ def test_which_change_is_better_is_the_figures(after: int, higher: bool, word: s
     figure = replace(P99, higher_is_better=higher)
     anchors = [run(number, {P99.path: 1e6}, workload="null") for number in (0, 19)]
 
-    text = markdown_view(FigureHistories(runs_of(noisy((20, 10), (after, 10))), (figure,), anchors=anchors).page())
+    text = markdown_view(history_of(runs_of(noisy((20, 10), (after, 10))), (figure,), anchors=anchors)[0])
 
     assert f"by the anchor's {word} by " in text
 
@@ -210,13 +208,13 @@ def test_a_count_that_no_machine_changes_is_called_worse_without_an_anchor() -> 
     lost = Figure("messages_lost", "messages_lost")
     runs = [run(number, {lost.path: value}) for number, value in enumerate(noisy((20, 10), (25, 10)))]
 
-    assert "messages_lost worse by +" in markdown_view(FigureHistories(runs, (lost,)).page())
+    assert "messages_lost worse by +" in markdown_view(history_of(runs, (lost,))[0])
 
 
 def test_failed_runs_are_marked() -> None:
     runs = runs_of([20.0, 21.0, 22.0])
     runs[1] = dataclasses.replace(runs[1], verdict=Verdict.FAILED, reasons=("p99 is 21 ms",))
 
-    text = markdown_view(FigureHistories(runs, (P99,)).page())
+    text = markdown_view(history_of(runs, (P99,))[0])
 
     assert "* 1 of 3 runs of quick failed: p99 is 21 ms" in text

@@ -1,6 +1,5 @@
 """A comparison in words and tables."""
 
-import json
 from dataclasses import replace
 from io import StringIO
 
@@ -9,7 +8,7 @@ from rich.console import Console
 from market_spread.controller.compare.comparison import Comparison, compare
 from market_spread.controller.compare.figures import read_figures
 from market_spread.controller.compare.groups import Group
-from market_spread.controller.compare.page import comparison_json, comparison_page, signed_percent
+from market_spread.controller.compare.page import comparison_document, comparison_page, signed_percent
 from market_spread.controller.views.output import markdown_view, terminal_view
 from tests.unit.controller.compare.run_fixtures import run
 
@@ -93,7 +92,7 @@ def test_same_manifests_are_told() -> None:
 
 
 def test_document_has_the_verdict_of_every_figure() -> None:
-    document = json.loads(comparison_json(slower()))
+    document = comparison_document(slower())
 
     assert document["schema_version"] == 2
     assert document["exit_status"] == 1

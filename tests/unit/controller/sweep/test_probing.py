@@ -1,6 +1,5 @@
 """A search on disk, and its page."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.sweep.search import RateLimit, Search
-from market_spread.controller.sweep.session import Probing, search_json, search_page
+from market_spread.controller.sweep.session import Probing, search_document, search_page
 from market_spread.controller.views.output import markdown_view
 from tests.unit.controller.compare.run_fixtures import write_run
 
@@ -116,7 +115,7 @@ def test_page_has_the_answer_and_the_table_and_the_document_the_curve(tmp_path: 
     assert "* half of the runs hold 70,300 messages/s; 95% interval " in text
     assert "* 67,300 messages/s: " in text
     assert "broken; p99 is 900.0 ms; the objective is 50 ms" in text
-    document = json.loads(search_json(found, probing.points(), OBJECTIVES))
+    document = search_document(found, probing.points(), OBJECTIVES)
     assert document["limit"]["low"] < document["limit"]["search_low"] < 70_300 < document["limit"]["search_high"]
     assert len(document["runs"]) == 14
     assert {

@@ -95,7 +95,7 @@ def test_a_seed_that_is_not_survived_is_told_with_how_to_make_it_again(tmp_path:
     assert [(each["seed"], each["verdict"]) for each in document["seeds"]] == [
         (5, "passed"), (6, "failed"), (7, "passed"),
     ]  # fmt: skip
-    assert html_view(page, json.dumps(document))
+    assert html_view(page, document)
 
 
 def test_all_survived_is_passed_and_none_judged_is_void(tmp_path: Path, workload: Path) -> None:

@@ -68,7 +68,7 @@ def facts_of(html: str) -> dict[str, Any]:
 
 
 def test_html_has_the_page_and_the_document_as_data_of_its_own_script() -> None:
-    text = html_view(PAGE, '{"is": "</script><script>"}')
+    text = html_view(PAGE, {"is": "</script><script>"})
 
     facts = facts_of(text)
     assert facts["document"] == {"is": "</script><script>"}
@@ -91,14 +91,10 @@ def test_a_piped_result_is_neither_broken_nor_filled_up(
     assert lines == ["", "3 changes", "", f"• {sentence}", "", f"{'a' * 50}  {'b' * 50}"]
 
 
-def no_document() -> str:
-    raise AssertionError("nobody asked for it")
-
-
 def test_files_are_written_beside_what_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    put_out(PAGE, lambda: '{"a": 1}\n', as_json=True, html=tmp_path / "c.html", markdown=tmp_path / "c.md")
+    put_out(PAGE, {"a": 1}, as_json=True, html=tmp_path / "c.html", markdown=tmp_path / "c.md")
 
-    assert capsys.readouterr().out == '{"a": 1}\n'
+    assert capsys.readouterr().out == '{\n  "a": 1\n}\n'
     assert (tmp_path / "c.md").read_text() == markdown_view(PAGE)
     assert facts_of((tmp_path / "c.html").read_text())["document"] == {"a": 1}
 
@@ -108,12 +104,12 @@ def test_markdown_through_a_link_or_into_a_pipe_is_there(tmp_path: Path) -> None
     (tmp_path / "latest.md").symlink_to("kept/c.md")
     os.mkfifo(tmp_path / "pipe")
 
-    put_out(PAGE, no_document, as_json=False, markdown=tmp_path / "latest.md")
+    put_out(PAGE, {}, as_json=False, markdown=tmp_path / "latest.md")
 
     assert (tmp_path / "kept" / "c.md").read_text() == markdown_view(PAGE)
     assert (tmp_path / "latest.md").is_symlink()
     with os.fdopen(os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)) as reading:
-        put_out(PAGE, no_document, as_json=False, markdown=tmp_path / "pipe")
+        put_out(PAGE, {}, as_json=False, markdown=tmp_path / "pipe")
         assert reading.read() == markdown_view(PAGE)
 
 

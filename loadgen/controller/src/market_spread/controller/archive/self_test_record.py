@@ -160,14 +160,15 @@ class SelfTestRecord:
         bad = [f"; at {each.rate_per_s:,} messages/s it is void: {each.reasons[0]}" for each in others if each.reasons]
         return text + "".join(bad)
 
-    def to_json(self) -> str:
-        """The document, as `read` takes it."""
-        return json.dumps({"version": _VERSION, **asdict(self), "sentence": self.sentence}, indent=2) + "\n"
+    @property
+    def document(self) -> dict[str, Any]:
+        """As `read` takes it."""
+        return {"version": _VERSION, **asdict(self), "sentence": self.sentence}
 
     def write(self, runs_folder: Path) -> Path:
         """Keep it for the runs of the folder. OSError if it cannot be written."""
         runs_folder.mkdir(parents=True, exist_ok=True)
-        return write_whole(runs_folder / FILE_NAME, self.to_json())
+        return write_whole(runs_folder / FILE_NAME, json.dumps(self.document, indent=2) + "\n")
 
     @staticmethod
     def read(runs_folder: Path) -> "SelfTestRecord | None":
@@ -179,7 +180,7 @@ class SelfTestRecord:
             record = value_of(SelfTestRecord, json_object(path.read_bytes(), version=_VERSION))
             if not any(each.is_valid for each in record.rates) or not all(map(record.machine.get, _FACTS)):
                 raise ValueError("it has no figures, or names no machine")
-            record.to_json()  # whose sentence has figures that may not be there
+            _ = record.sentence  # which has figures that may not be there
             return record
 
 

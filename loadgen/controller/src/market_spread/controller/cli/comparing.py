@@ -1,8 +1,7 @@
 """The commands that make or compare many runs: `compare`, `ab`, `history`, `sweep` and `torture`."""
 
-import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from market_spread.controller.compare.figures import Figure
     from market_spread.controller.views.output import Page
 
-Put = Callable[["Page", Callable[[], str]], None]
+Put = Callable[["Page", Mapping[str, Any]], None]
 
 
 def _page_options(command: options.Command) -> options.Command:
@@ -59,12 +58,12 @@ def _figure_options(command: options.Command) -> options.Command:
 
 
 def _show_and_exit(comparison: "Comparison", put: Put, junit: Path | None) -> None:
-    from market_spread.controller.compare.page import comparison_json, comparison_junit, comparison_page
+    from market_spread.controller.compare.page import comparison_document, comparison_junit, comparison_page
     from market_spread.controller.views.output import write_text
 
     if junit is not None:
         write_text(junit, comparison_junit(comparison))
-    put(comparison_page(comparison), partial(comparison_json, comparison))
+    put(comparison_page(comparison), comparison_document(comparison))
     sys.exit(comparison.exit_status)
 
 
@@ -188,7 +187,7 @@ def history(
     RUNS_FOLDER is `runs` by default. Each workload has its own history; void runs and those with wrong alerts are left
     out. Changes are looked for from ten runs on. Without an anchor, a change of the machine looks like one of the code.
     """
-    from market_spread.controller.compare.history import FigureHistories
+    from market_spread.controller.compare.history import history_of
     from market_spread.controller.compare.runs import read_runs, run_folders
 
     if not runs_folder.is_dir():
@@ -204,8 +203,7 @@ def history(
         of_workload = f" of the workload {workload}" if workload is not None else ""
         raise UsageError(f"{runs_folder} has no valid run{of_workload}; name another folder, or make some")
     left_out = [run for run in there if run not in usable]
-    histories = FigureHistories(valid, figures, left_out, unreadable, anchors)
-    put(histories.page(), histories.to_json)
+    put(*history_of(valid, figures, left_out=left_out, unreadable=unreadable, anchors=anchors))
 
 
 @click.command(epilog="Example: market-spread sweep loadgen/workloads/sustained.yaml --slo p99=50ms")
@@ -246,7 +244,7 @@ def sweep(
     from market_spread.controller.plan.reading import read_workload
     from market_spread.controller.session.subprocess import RunProcess
     from market_spread.controller.sweep.search import Search
-    from market_spread.controller.sweep.session import Probing, search_json, search_page
+    from market_spread.controller.sweep.session import Probing, search_document, search_page
     from market_spread.loadgen.recorded import Recorded
 
     objectives = Objectives.of_options(slo)
@@ -267,7 +265,7 @@ def sweep(
     probing = Probing.open(place, workload, search, objectives, options=run_options)
     found = probing.go_on(RunProcess(run_options, quiet=is_quiet()), say, runs_max=runs_max)
     points = probing.points()
-    put(search_page(workload.stem, found, points, objectives), partial(search_json, found, points, objectives))
+    put(search_page(workload.stem, found, points, objectives), search_document(found, points, objectives))
     sys.exit({"held": 0, "broken": 1}.get(found.verdict, 3))
 
 
@@ -297,5 +295,5 @@ def torture(
     tortured = Torture.open(place, workload, clock=SystemClock(), options=run_options)
     tortured.go_on(RunProcess(run_options, quiet=is_quiet()), say, seed=seed, hours=hours)
     page, document = torture_page(workload.stem, tortured.runs())
-    put(page, partial(json.dumps, document, indent=2))
+    put(page, document)
     sys.exit({"passed": 0, "failed": 1}.get(page.verdict, 3))

@@ -1,6 +1,5 @@
 """The commands about what a machine is good for: `plan` and `selftest`."""
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,7 @@ def plan(
     offered = overridden(base, Overrides(**changes))
     planner = Planner(Model.fit(read(measured or SHIPPED), offered.job.mode), offered, machine, core_speed)
     document = {"machine": machine, "core_speed": core_speed, "figures": [of._asdict() for of in planner.figures()]}
-    put_out(planner.page(), lambda: json.dumps(document, indent=2) + "\n", as_json=as_json)
+    put_out(planner.page(), document, as_json=as_json)
 
 
 @click.command(epilog="Example: market-spread selftest --rate 20000")
@@ -79,5 +78,5 @@ def selftest(rate: int, duration: float, runs_folder: Path, anchor: bool, as_jso
     console = Console(stderr=True, quiet=is_quiet())
     look = partial(look_at, runs_folder=runs_folder, console=console)
     record = self_test(rate, duration_s=duration, runs_folder=runs_folder, look=look)
-    put_out(record_page(record), record.to_json, as_json=as_json)
+    put_out(record_page(record), record.document, as_json=as_json)
     sys.exit(0 if record.holds else 1)

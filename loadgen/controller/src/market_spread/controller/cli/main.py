@@ -252,7 +252,7 @@ def check(nbbo: Path, orders: Path, alerts: Path, without_warm_up: bool, allow_d
     )
     verdict = verdict_of(judgement)
     document = {"verdict": verdict.value, "void_reason": judgement.void_reason, **asdict(judgement)}
-    put_out(judgement_page(judgement), lambda: json.dumps(document, indent=2) + "\n", as_json=as_json)
+    put_out(judgement_page(judgement), document, as_json=as_json)
     sys.exit(verdict.exit_status)
 
 

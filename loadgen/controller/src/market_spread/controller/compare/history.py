@@ -1,6 +1,5 @@
 """The history of a figure over many runs of one workload: where it changed, and what the runs were made with there."""
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -106,74 +105,54 @@ def by_anchor(
     return [replace(run, figures=ratio) for run, ratio in zip(runs, ratios, strict=True)], tuple(kept)
 
 
-@dataclass(frozen=True, slots=True)
-class FigureHistories:
-    """The histories of all workloads of the runs. left_out: runs that are not among them, since they are void or have
-    wrong alerts; unreadable: of those that cannot be read, a sentence each.
+def history_of(
+    runs: Sequence[RecordedRun], figures: Sequence[Figure], *, left_out: Sequence[RecordedRun] = (),
+    unreadable: Sequence[str] = (), anchors: Sequence[RecordedRun] = (),
+) -> tuple[Page, dict[str, Any]]:  # fmt: skip
+    """The histories of all workloads of the runs: for a person, and for programs, versioned by `schema_version`.
 
-    anchors: runs of a workload that has not changed; the figures are then ratios to theirs.
+    left_out: runs that are not among them, since they are void or have wrong alerts; unreadable: of those that cannot
+    be read, a sentence each. anchors: runs of a workload that has not changed; the figures are then ratios to theirs.
     """
-
-    runs: Sequence[RecordedRun]
-    figures: Sequence[Figure]
-    left_out: Sequence[RecordedRun] = ()
-    unreadable: Sequence[str] = ()
-    anchors: Sequence[RecordedRun] = ()
-
-    def page(self) -> Page:
-        """For a person."""
-        figures, trends_of_workloads = self._trends()
-        parts: list[Table | Sentences] = []
-        changes = 0
-        for workload, of_it, trends in trends_of_workloads:
-            shown = {trend.figure for trend in trends}
-            lacking = [f"no run has {figure.path}" for figure in figures if figure.is_chosen and figure not in shown]
-            found = sorted((at for trend in trends for at in trend.changes), key=lambda each: each.run.started)
-            changes += len(found)
-            title = f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}"
-            parts.append(_table(title, trends))
-            nothing = "no change that matters"
-            if len(of_it) < 2 * SEGMENT_MIN:
-                nothing = f"{counted(len(of_it), 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
-            said = tuple(_sentence(each, self.anchors) for each in found) or (nothing,)
-            parts.append(Sentences((*said, *lacking, *marks_of(Group(workload, tuple(of_it))))))
-        for why, is_void in (("as void", True), ("for wrong alerts", False)):
-            if of_it := [run for run in self.left_out if run.is_void is is_void]:
-                reason = (*of_it[0].void_reasons, *of_it[0].wrong_reasons)[0]
-                first = f"the first is {of_it[0].run_id}: {reason}"
-                parts.append(Sentences((f"left out {why}: {counted(len(of_it), 'run')}; {first}",)))
-        if self.unreadable:
-            parts.append(Sentences(tuple(f"left out: {sentence}" for sentence in self.unreadable)))
-        if not self.anchors:
-            made = "between these runs make market-spread selftest --anchor --rate RATE"
-            remedy = f"{made}, and show them with --anchor null"
-            parts.append(Sentences((f"a change of the machine looks like one of the code here: {remedy}",)))
-        return Page("", f"{counted(changes, 'change')} in {counted(len(self.runs), 'run')}", tuple(parts))
-
-    def to_json(self) -> str:
-        """For programs, versioned by `schema_version`. Values are the result's or by the anchor's."""
-        document = {
-            "schema_version": SCHEMA_VERSION,
-            "workloads": [
-                {"workload": workload, "figures": [_trend_json(trend, of_it) for trend in trends]}
-                for workload, of_it, trends in self._trends()[1]
-            ],
-            "left_out": [run.run_id for run in self.left_out],
-            "unreadable": list(self.unreadable),
-        }
-        return json.dumps(document, indent=2) + "\n"
-
-    def _trends(self) -> tuple[Sequence[Figure], list[tuple[str, list[RecordedRun], tuple[Trend, ...]]]]:
-        """The figures, by the anchor's if there are some; and each workload with its runs and their trends."""
-        runs, figures, memory_min = self.runs, self.figures, MEMORY_MIN
-        if self.anchors:
-            runs, figures = by_anchor(runs, self.anchors, figures)
-            memory_min = 0.0
-        workloads = {
-            name: [run for run in runs if run.workload == name] for name in sorted({it.workload for it in runs})
-        }
-        trends = (trends_of(of_it, figures, memory_min=memory_min) for of_it in workloads.values())
-        return figures, [(*each, of_it) for each, of_it in zip(workloads.items(), trends, strict=True)]
+    parts: list[Table | Sentences] = []
+    workloads: list[dict[str, Any]] = []
+    changes, memory_min = 0, MEMORY_MIN
+    if anchors:
+        runs, figures = by_anchor(runs, anchors, figures)
+        memory_min = 0.0
+    for workload in sorted({run.workload for run in runs}):
+        of_it = [run for run in runs if run.workload == workload]
+        trends = trends_of(of_it, figures, memory_min=memory_min)
+        workloads.append({"workload": workload, "figures": [_trend_json(trend, of_it) for trend in trends]})
+        shown = {trend.figure for trend in trends}
+        lacking = [f"no run has {figure.path}" for figure in figures if figure.is_chosen and figure not in shown]
+        found = sorted((at for trend in trends for at in trend.changes), key=lambda each: each.run.started)
+        changes += len(found)
+        title = f"{workload}, {counted(len(of_it), 'run')} from {of_it[0].started} to {of_it[-1].started}"
+        parts.append(_table(title, trends))
+        nothing = "no change that matters"
+        if len(of_it) < 2 * SEGMENT_MIN:
+            nothing = f"{counted(len(of_it), 'run')}; a change is looked for from {2 * SEGMENT_MIN} on"
+        said = tuple(_sentence(each, anchors) for each in found) or (nothing,)
+        parts.append(Sentences((*said, *lacking, *marks_of(Group(workload, tuple(of_it))))))
+    for why, is_void in (("as void", True), ("for wrong alerts", False)):
+        if of_it := [run for run in left_out if run.is_void is is_void]:
+            reason = (*of_it[0].void_reasons, *of_it[0].wrong_reasons)[0]
+            first = f"the first is {of_it[0].run_id}: {reason}"
+            parts.append(Sentences((f"left out {why}: {counted(len(of_it), 'run')}; {first}",)))
+    if unreadable:
+        parts.append(Sentences(tuple(f"left out: {sentence}" for sentence in unreadable)))
+    if not anchors:
+        made = "between these runs make market-spread selftest --anchor --rate RATE"
+        remedy = f"{made}, and show them with --anchor null"
+        parts.append(Sentences((f"a change of the machine looks like one of the code here: {remedy}",)))
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "workloads": workloads,
+        "left_out": [run.run_id for run in left_out],
+        "unreadable": list(unreadable),
+    }
+    return Page("", f"{counted(changes, 'change')} in {counted(len(runs), 'run')}", tuple(parts)), document
 
 
 def _trend_json(trend: Trend, runs: Sequence[RecordedRun]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """A comparison in words and tables; and as JSON, for programs and for the charts of its page."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -37,9 +36,9 @@ def comparison_page(comparison: Comparison) -> Page:
     return Page(verdict, "; ".join(_headline(contrast) for contrast in comparison.contrasts), tuple(parts))
 
 
-def comparison_json(comparison: Comparison) -> str:
-    """The document, versioned by `schema_version`. Values have the units of the result's fields, shifts are shares."""
-    document = {
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
+    """For programs, versioned by `schema_version`. Values have the units of the result's fields, shifts are shares."""
+    return {
         "schema_version": SCHEMA_VERSION,
         "exit_status": comparison.exit_status,
         "forced": comparison.is_forced,
@@ -67,7 +66,6 @@ def comparison_json(comparison: Comparison) -> str:
         "differences": differences_of(comparison.groups),
         "warnings": list(warnings_of(comparison.groups)),
     }
-    return json.dumps(document, indent=2) + "\n"
 
 
 def comparison_junit(comparison: Comparison) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -112,9 +113,9 @@ def search_page(name: str, found: RateLimit, points: Points, objectives: Objecti
     return Page(found.verdict, headline, (Sentences(_sentences(found, points)), table))
 
 
-def search_json(found: RateLimit, points: Points, objectives: Objectives) -> str:
+def search_document(found: RateLimit, points: Points, objectives: Objectives) -> dict[str, Any]:
     """The answer for programs, versioned by `schema_version`; rates in messages a second, latencies medians."""
-    document = {
+    return {
         "schema_version": SCHEMA_VERSION,
         "objectives": objectives.text,
         "latency_limits_ms": objectives.latency_ms,
@@ -133,7 +134,6 @@ def search_json(found: RateLimit, points: Points, objectives: Objectives) -> str
             for run, trial in runs
         ],
     }
-    return json.dumps(document, indent=2) + "\n"
 
 
 def _answer(found: RateLimit) -> str:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -79,11 +79,11 @@ def _terminal_part(part: Table | Sentences) -> RenderableType:
     return Group(Text(printable(part.title), style="bold"), table) if part.title else table
 
 
-def html_view(page: Page, document: str) -> str:
-    """The page as one file that needs nothing else: its script draws the page's tables, and charts of the JSON document
-    that the command prints for programs.
+def html_view(page: Page, document: Mapping[str, Any]) -> str:
+    """The page as one file that needs nothing else: its script draws the page's tables, and charts of the document that
+    the command prints for programs.
     """
-    facts = {"page": asdict(page), "tones": TONES, "document": json.loads(document)}
+    facts = {"page": asdict(page), "tones": TONES, "document": document}
     return report_file(escaped_json(facts), page="comparison.html")
 
 
@@ -114,15 +114,17 @@ def markdown_text(text: str) -> str:
 
 
 def put_out(
-    page: Page, to_json: Callable[[], str], *, as_json: bool, html: Path | None = None, markdown: Path | None = None
+    page: Page, document: Mapping[str, Any], *, as_json: bool, html: Path | None = None, markdown: Path | None = None
 ) -> None:
-    """Show the page or its JSON, and write it to the files; markdown: `-` shows that. UsageError if it cannot."""
+    """Show the page, or its document as JSON, and write it to the files; markdown: `-` shows that. UsageError if it
+    cannot.
+    """
     if html is not None:
-        write_text(html, html_view(page, to_json()))
+        write_text(html, html_view(page, document))
     if markdown is not None and markdown != _STANDARD_OUTPUT:
         write_text(markdown, markdown_view(page))
     if as_json:
-        click.echo(to_json(), nl=False)
+        click.echo(json.dumps(document, indent=2))
     elif markdown == _STANDARD_OUTPUT:
         click.echo(markdown_view(page), nl=False)
     else:

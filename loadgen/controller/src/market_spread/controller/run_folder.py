@@ -165,23 +165,28 @@ def gather_logs(processes: Path, logs: Path) -> None:
 
 
 @contextmanager
+def held(lock: Path, refusal: str) -> Iterator[None]:
+    """Hold a file that one process at a time can hold. UsageError with the refusal if another one does."""
+    with lock.open("wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(refusal) from error
+        yield
+
+
+@contextmanager
 def locked(folder: RunFolder) -> Iterator[None]:
     """Have the run for this process alone; of one that was refused before it began no folder stays.
 
     UsageError if another process carries it out.
     """
-    descriptor = os.open(folder.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with held(folder.path / _LOCK, f"the run {folder.run_id} is going on in another process; wait for its end"):
         try:
             yield
         finally:
             if os.listdir(folder.path) == [_LOCK]:
                 shutil.rmtree(folder.path)
-    except BlockingIOError as error:
-        raise UsageError(f"the run {folder.run_id} is going on in another process; wait for its end") from error
-    finally:
-        os.close(descriptor)
 
 
 def is_locked(folder: Path) -> bool:

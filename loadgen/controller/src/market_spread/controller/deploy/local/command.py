@@ -1,11 +1,10 @@
 """The processes without a run: brought up, asked how they are, and brought down again by later commands."""
 
-import fcntl
 import json
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from market_spread.controller.clients.probe import service_problem
 from market_spread.controller.clients.services import Addresses, Clients, JobClient
 from market_spread.controller.deploy.local.stack import LocalStack, remove_working_files
 from market_spread.controller.plan.workload import Workload
-from market_spread.controller.run_folder import new_run_folder
+from market_spread.controller.run_folder import held, new_run_folder
 from market_spread.v1.control_pb2 import Phase
 
 _KILL_WITHIN_S = 5.0
@@ -208,16 +207,10 @@ class BackgroundStack:
         remove_working_files(registered.folder)
         self._path.unlink(missing_ok=True)
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self) -> AbstractContextManager[None]:
         """UsageError if another command is bringing up or down in the same folder."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / "lock").open("w", encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise UsageError(f"another up or down is at work in {self._folder}; wait until it has ended") from error
-            yield
+        return held(self._folder / "lock", f"another up or down is at work in {self._folder}; wait until it has ended")
 
 
 def status_lines(statuses: list[ProcessStatus]) -> list[str]:

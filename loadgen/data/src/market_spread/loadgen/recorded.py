@@ -54,7 +54,8 @@ class Recorded:
 
     def between(self, begin_s: float, end_s: float, inputs: tuple[InputKeys, ...]) -> "Recorded":
         """The same, of this part of the window alone. UsageError if that has no message; end_s: 0 is the window's."""
-        end_s = end_s or _end_s(self, inputs)
+        _, begin_ns, end_ns = _window(self, inputs)
+        end_s = end_s or (end_ns - begin_ns) / self.speed / NS_PER_S
         part = replace(self, begin_s=begin_s, end_s=end_s)
         times = Times(part, inputs)
         if end_s <= begin_s or not times.total():
@@ -70,7 +71,7 @@ class Times(Profile):
 
     def __init__(self, of: Recorded, inputs: tuple[InputKeys, ...]) -> None:
         """UsageError if a file has no times, or they go back."""
-        times_ns, begin_ns = _times_ns(inputs, _stats(inputs)), _begin_ns(of, inputs)
+        times_ns, begin_ns, _ = _window(of, inputs)
         window_ns = (times_ns - begin_ns) / of.speed
         first = np.searchsorted(window_ns, round(of.begin_s * NS_PER_S))
         after = np.searchsorted(window_ns, round(of.end_s * NS_PER_S))
@@ -150,18 +151,17 @@ def _times_ns(inputs: tuple[InputKeys, ...], stats: tuple[tuple[int, int], ...])
     return np.fromiter(merged, np.int64)
 
 
-def _begin_ns(of: Recorded, inputs: tuple[InputKeys, ...]) -> int:
+def _window(of: Recorded, inputs: tuple[InputKeys, ...]) -> tuple[Int64s, int, int]:
+    """All times of the files, and when the window begins and ends. UsageError without a message, or for a wrong end."""
     times_ns = _times_ns(inputs, _stats(inputs))
     if not len(times_ns):
         raise UsageError(f"there is no message in {inputs[0].source.name}; name one that has some")
-    return int(times_ns[0]) if of.since is None else _asked_ns(of.since, "since", inputs)
-
-
-def _end_s(of: Recorded, inputs: tuple[InputKeys, ...]) -> float:
-    begin_ns = _begin_ns(of, inputs)
-    last_ns = int(_times_ns(inputs, _stats(inputs))[-1])
-    end_ns = last_ns + 1000 if of.until is None else min(last_ns + 1000, _asked_ns(of.until, "until", inputs))
-    return (end_ns - begin_ns) / of.speed / NS_PER_S
+    begin_ns, end_ns = int(times_ns[0]), int(times_ns[-1]) + 1000
+    if of.since is not None:
+        begin_ns = _asked_ns(of.since, "since", inputs)
+    if of.until is not None:
+        end_ns = min(end_ns, _asked_ns(of.until, "until", inputs))
+    return times_ns, begin_ns, end_ns
 
 
 def _asked_ns(asked: str, key: str, inputs: Sequence[InputKeys]) -> int:

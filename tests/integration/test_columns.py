@@ -25,6 +25,7 @@ from market_spread.streaming.modes.real_time.compile import PackedRows
 from market_spread.streaming.modes.rows import union_all
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames
 from market_spread.streaming.rule import too_wide
+from tests.support.markets import ids_in
 
 SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint, "
@@ -495,7 +496,9 @@ def test_state_partition_of_a_symbol_is_that_of_the_plan_s_group_key(spark: Spar
     )
     of_bucket = {int(words.split(" ")[3]): place for (words,), (place,) in zip(words, by_bucket, strict=True)}
     assert len(of_bucket) == 4
-    assert [of_bucket[int(bucket)] for bucket in market.bucket[market.ids_of(names)]] == state_partitions("micro-batch")
+    assert [of_bucket[int(bucket)] for bucket in market.bucket[ids_in(market, names)]] == state_partitions(
+        "micro-batch"
+    )
 
 
 # Decisions, and the output

@@ -18,6 +18,7 @@ from market_spread.loadgen.market.draws import CHUNK_MESSAGES, Drawing
 from market_spread.loadgen.market.generator import Market
 from market_spread.loadgen.market.parameters import MARKET, MarketParameters, Phase
 from market_spread.loadgen.market.symbols import universe
+from tests.support.markets import ids_in
 from tests.support.paths import ROOT
 
 WORKLOADS = sorted((ROOT / "loadgen" / "workloads").glob("*.yaml"))
@@ -383,7 +384,7 @@ def met_in(initial: Market, market: Market) -> Met:
     quotes, orders = joined((quotes_of(initial), quotes_of(market)), NBBO.width), orders_of(market)
     of_quotes, of_orders = decode(NBBO, quotes.rows.tobytes()), decode(ORDER, orders.rows.tobytes())
     quote_ids, order_ids = (
-        market.symbols.ids_of(found.columns["symbol"].astype("S6")) for found in (of_quotes, of_orders)
+        ids_in(market.symbols, found.columns["symbol"].astype("S6")) for found in (of_quotes, of_orders)
     )
     by_symbol = np.argsort(quote_ids, kind="stable")
     keys = quote_ids[by_symbol] * 10**12 + (quotes.intended_ns[by_symbol] - START_NS + 10**10)

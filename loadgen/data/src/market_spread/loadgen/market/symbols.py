@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from market_spread.common.wire.codec import Bytes2D, Int64s
 from market_spread.common.wire.layout import PRICE_SCALE, SYMBOL_WIDTH
-from market_spread.loadgen.columns import find_in, symbol_codes
+from market_spread.loadgen.columns import symbol_codes
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -98,16 +98,10 @@ class Universe:
         _, first = np.unique(self.bucket[self.probe_ids], return_index=True)
         return self.probe_ids[first]
 
-    def ids_of(self, symbols: npt.NDArray[np.bytes_]) -> Int64s:
-        """The id of each name, which may be padded with blanks; -1 if it is none of these. int64 (n,)."""
-        codes = symbol_codes(self.names)
-        by_code = np.argsort(codes)
-        return np.append(by_code, -1)[find_in(codes[by_code], symbol_codes(symbols))]
-
     def is_hot(self, symbols: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bool_]:
         """Whether each name is one of those that have most orders of their kind, bool (n,); one not here is none."""
         hot_ids = [ids[: hot_count(ids)] for ids in (self.accepting_ids, self.probe_ids)]
-        return np.isin(self.ids_of(symbols), np.concatenate(hot_ids))
+        return np.isin(symbol_codes(symbols), symbol_codes(self.names[np.concatenate(hot_ids)]))
 
 
 def universe(symbols: int, buckets: int, state_partitions: int = 1) -> Universe:

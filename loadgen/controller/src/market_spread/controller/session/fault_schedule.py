@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from sched import scheduler
 
 from market_spread.common.clock import Clock
 from market_spread.controller.deploy.base import Environment
@@ -14,44 +15,36 @@ class FaultSchedule:
     """Faults that do not overlap on a target. `start`, then `close`; a thread of its own steps, as others may wait."""
 
     def __init__(self, faults: Sequence[Fault], environment: Environment, *, clock: Clock) -> None:
-        self._waiting = sorted(faults, key=lambda fault: fault.at_s)
-        self._environment, self._clock, self._begin_ns = environment, clock, 0
+        self._faults, self._environment, self._clock = faults, environment, clock
         self.begun: list[tuple[int, Fault]] = []  # all that have, and when, Unix nanoseconds
-        self._open: list[tuple[int, Fault, int]] = []  # when it is to end, by monotonic time, and when it began
         self._over: list[FaultEvent] = []
+        self._due = scheduler(clock.monotonic_ns, lambda _: None)  # begins and ends, nanoseconds
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="faults", daemon=True)
 
     def start(self, begin_unix_ns: int, *, threaded: bool = True) -> None:
         """Count the times of the faults from this moment on. threaded: else who calls it calls `step`."""
-        self._begin_ns = begin_unix_ns - self._clock.unix_ns() + self._clock.monotonic_ns()
-        if threaded and self._waiting:
+        begin_ns = begin_unix_ns - self._clock.unix_ns() + self._clock.monotonic_ns()
+        for fault in self._faults:
+            self._due.enterabs(begin_ns + round(fault.at_s * 1e9), 0, self._begin, (fault,))
+        if threaded and self._faults:
             self._thread.start()
 
     def step(self) -> float:
         """End and begin what is due; returns after how many seconds to step again."""
         with self._lock:
-            for due_ns, fault, began_unix_ns in list(self._open):
-                if self._clock.monotonic_ns() >= due_ns:
-                    self._end(due_ns, fault, began_unix_ns)
-            while not self._closing.is_set() and self._waiting and self._left_ns() <= 0:
-                fault, began_unix_ns = self._waiting.pop(0), self._clock.unix_ns()
-                self.begun.append((began_unix_ns, fault))
-                self._environment.strike(fault)
-                due_ns = self._clock.monotonic_ns() + round(fault.for_s * 1e9)
-                self._open.append((due_ns, fault, began_unix_ns))
-                if not fault.for_s:
-                    self._end(due_ns, fault, began_unix_ns)
-            ends_s = [(due_ns - self._clock.monotonic_ns()) / 1e9 for due_ns, *_ in self._open]
-            return max(0.0, min(_WAIT_S_MAX, *ends_s, self._left_ns() / 1e9 if self._waiting else _WAIT_S_MAX))
+            left_ns = self._due.run(blocking=False)
+            return _WAIT_S_MAX if left_ns is None else min(_WAIT_S_MAX, left_ns / 1e9)
 
     def close(self) -> None:
         """End what has begun, and begin nothing more. Idempotent."""
         self._closing.set()
         with self._lock:
-            for each in list(self._open):
-                self._end(*each)
+            for each in self._due.queue:
+                self._due.cancel(each)
+                if each.action == self._end:
+                    self._end(*each.argument)
         if self._thread.is_alive():
             self._thread.join()
 
@@ -65,10 +58,12 @@ class FaultSchedule:
         while not self._closing.wait(self.step()):
             pass
 
-    def _left_ns(self) -> int:
-        return self._begin_ns + round(self._waiting[0].at_s * 1e9) - self._clock.monotonic_ns()
+    def _begin(self, fault: Fault) -> None:
+        if not self._closing.is_set():
+            self.begun.append((began_unix_ns := self._clock.unix_ns(), fault))
+            self._environment.strike(fault)
+            self._due.enter(round(fault.for_s * 1e9), 0, self._end, (fault, began_unix_ns))
 
-    def _end(self, due_ns: int, fault: Fault, began_unix_ns: int) -> None:
-        self._open.remove((due_ns, fault, began_unix_ns))
+    def _end(self, fault: Fault, began_unix_ns: int) -> None:
         self._environment.heal(fault)
         self._over.append(FaultEvent(fault, began_unix_ns, self._clock.unix_ns()))

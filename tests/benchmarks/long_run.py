@@ -65,7 +65,9 @@ def judge(minutes: int) -> dict[str, float]:
     oracle = Oracle(theirs)
     for chunk in quotes(minutes):
         oracle.add_quotes(chunk)
-    oracle.add_orders(Orders(*(getattr(theirs, field.name) for field in dataclasses.fields(Orders))))
+    orders = Orders(*(getattr(theirs, field.name) for field in dataclasses.fields(Orders)))
+    for begin in range(0, len(orders), 1_000_000):
+        oracle.add_orders(orders[begin : begin + 1_000_000])
     judgement = oracle.judgement()
     assert is_right(judgement), judgement
     latencies = latencies_of(theirs, [], batch_s=0, from_us=0)

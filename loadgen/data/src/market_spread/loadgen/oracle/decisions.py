@@ -60,8 +60,6 @@ class DecisionJudge(InputJudge):
     the input, so it is for runs of some ten million messages at most.
     """
 
-    _ORDERS_AT_ONCE = 250_000
-
     def __init__(
         self, decisions: Decisions, *, alerted: Int64s | None = None, delay_us: int | None = None,
         replayed: Sequence[tuple[int, int]] = (),
@@ -111,7 +109,7 @@ class DecisionJudge(InputJudge):
             sentences={kind: tuple(said) for kind, said in sentences.items()}, **counts,
         )  # fmt: skip
 
-    def _add_chunk(self, orders: Orders) -> None:
+    def add_orders(self, orders: Orders) -> None:
         book = self._book
         begin = np.searchsorted(self._ids, orders.order_id, "left")
         count = np.searchsorted(self._ids, orders.order_id, "right") - begin

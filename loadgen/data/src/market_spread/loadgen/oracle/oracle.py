@@ -122,8 +122,6 @@ class Oracle(InputJudge):
     tells of no delay (docs/adr/0045). Given for several jobs, first answers have delays of their own (docs/adr/0021).
     """
 
-    _ORDERS_AT_ONCE = 1_000_000
-
     def __init__(
         self, alerts: Alerts, *, delay_us: int | None = None, replayed: Sequence[tuple[int, int]] = (),
         paths: Callable[[Texts], Int64s] | None = None, reads_max: int | None = None,
@@ -136,7 +134,7 @@ class Oracle(InputJudge):
         self._order_count = 0
         self._orders = [Orders.from_rows(np.empty((0, ORDER.width), np.uint8))]
 
-    def _add_chunk(self, orders: Orders) -> None:
+    def add_orders(self, orders: Orders) -> None:
         book = self._book
         matters = book.may_reject(book.symbol_ids(orders.symbol), orders.intended_us)
         matters |= find_in(self._alerted_ids, orders.order_id) >= 0

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from market_spread.common.wire.codec import Int64s
 from market_spread.common.wire.columns import Columns
 from market_spread.loadgen.columns import Bools, Orders, Quotes, Texts, find_in, symbol_codes
 
-_CHUNK = 1_000_000
 SEQUENCES = 10**12  # sequences have 12 digits
 # A quote, as far as its symbol's next one has to know of it; and what stands for it before the first.
 _LAST = np.dtype([("sequence", "i8"), ("intended_us", "i8"), ("rejects", "?"), ("named", "?")], align=True)
@@ -55,10 +53,6 @@ class QuoteBook:
 
     def add(self, quotes: Quotes) -> None:
         """Add quotes; those of one symbol come in the order in which they were sent."""
-        for begin in range(0, len(quotes), _CHUNK):
-            self._add_chunk(quotes[begin : begin + _CHUNK])
-
-    def _add_chunk(self, quotes: Quotes) -> None:
         codes = symbol_codes(quotes.symbol)
         symbol_ids = find_in(self._codes, codes)
         if (symbol_ids < 0).any():
@@ -200,9 +194,7 @@ class ClosedBook:
 
 
 class InputJudge(ABC):
-    """Takes the input of a run in chunks: all quotes, then all orders."""
-
-    _ORDERS_AT_ONCE: ClassVar[int]
+    """Takes the input of a run in chunks, as it is read: all quotes, then all orders."""
 
     def __init__(self, book: QuoteBook) -> None:
         self._open_book: QuoteBook | None = book
@@ -213,13 +205,9 @@ class InputJudge(ABC):
             raise ValueError("all quotes come before the first orders")
         self._open_book.add(quotes)
 
+    @abstractmethod
     def add_orders(self, orders: Orders) -> None:
         """Add orders, in any order, each once."""
-        for begin in range(0, len(orders), self._ORDERS_AT_ONCE):
-            self._add_chunk(orders[begin : begin + self._ORDERS_AT_ONCE])
-
-    @abstractmethod
-    def _add_chunk(self, orders: Orders) -> None: ...
 
     @cached_property
     def _book(self) -> ClosedBook:

@@ -52,13 +52,11 @@ def merged_replicas(statuses: Sequence[JobStatusResponse], *, silent: int = 0) -
     enough; a drain waits for the first replica only.
 
     Its phase is RUNNING if all run, else that of the first that does not. silent: how many do not answer, of which
-    nothing is known but that they may not run. Raises ValueError if none answers.
+    nothing is known but that they may not run; one at least does.
     """
     if not silent and len(statuses) < 2:
         (only,) = statuses
         return only
-    if not statuses:
-        raise ValueError("no replica answers")
     first = next((status for status in statuses if status.phase != Phase.PHASE_RUNNING), statuses[0])
     is_unknown = silent > 0 and first.phase == Phase.PHASE_RUNNING
     ends = [{(it.topic, it.partition): it.offset for it in status.committed} for status in statuses]

@@ -25,7 +25,7 @@ from market_spread.common.hdr.histogram import HdrCounts
 from market_spread.common.telemetry.metrics import MESSAGES_DUE, SEND_LAG
 from market_spread.common.telemetry.pusher import PushStream, StreamEndedError
 from market_spread.common.telemetry.recorder import Recorder
-from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.metrics_aggregator.service import AggregatorConfig
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 from market_spread.v1.metrics_pb2_grpc import MetricsStub
 from tests.support.aggregators import (

@@ -19,7 +19,7 @@ from market_spread.common.telemetry.pusher import Pusher
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.session.metrics_page import RunNotes, export_page
-from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.metrics_aggregator.service import AggregatorConfig
 from market_spread.v1.metrics_pb2 import NoteRequest
 
 DEADLINE_S = 30

@@ -23,7 +23,7 @@ from market_spread.controller.plan.workload import WORKLOAD
 from market_spread.controller.views.output import markdown_table
 from market_spread.host_tuner.config import HostTunerConfig, RemovalConfig
 from market_spread.loadgen.recorded import OF_THE_FILES, RECORDED
-from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.metrics_aggregator.service import AggregatorConfig
 from market_spread.receiver.service import ReceiverConfig
 from market_spread.sender.service import SenderConfig
 from market_spread.streaming.driver.config import JobConfig

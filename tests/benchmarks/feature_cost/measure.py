@@ -26,7 +26,7 @@ from market_spread.common.processes import cpu_us, cpu_us_of, family
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.jvms import local_jvms
 from market_spread.controller.deploy.local.services import Child, Services
-from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.metrics_aggregator.service import AggregatorConfig
 from market_spread.streaming.driver.config import JobConfig
 from market_spread.streaming.pipeline import INVALID
 

@@ -21,11 +21,11 @@ from market_spread.common.processes import cpu_us
 from market_spread.common.telemetry.pusher import IN_FLIGHT_MAX, Pusher, PushStream
 from market_spread.common.telemetry.recorder import Recorder
 from market_spread.controller.deploy.local.services import Services
-from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.model.hlog import push_block
 from market_spread.metrics_aggregator.model.push_validation import read_push
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.store import Store
+from market_spread.metrics_aggregator.service import AggregatorConfig
 from market_spread.v1.metrics_pb2 import PushRequest
 
 SOURCES = 8

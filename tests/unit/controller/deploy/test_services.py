@@ -8,7 +8,7 @@ import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.deploy.local.services import Child, Services
-from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.metrics_aggregator.service import AggregatorConfig
 from tests.support.clock import ManualClock
 
 

@@ -1,3 +1,3 @@
 """Merges what the processes measure, without loss, and serves it."""
 
-__all__ = ["config", "http", "model", "page", "prometheus_view"]
+__all__ = ["http", "model", "page", "prometheus_view", "service"]

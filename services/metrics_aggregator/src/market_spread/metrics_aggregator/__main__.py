@@ -18,14 +18,13 @@ from market_spread.common.grpc.calls import AioServer, listener, require_bindabl
 from market_spread.common.grpc.identity import Identity
 from market_spread.common.logs import log_event
 from market_spread.common.process.service import run_main, write_ports
-from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.http.app import web_app
 from market_spread.metrics_aggregator.http.archive import Archive
 from market_spread.metrics_aggregator.http.security import Hosts
 from market_spread.metrics_aggregator.http.updates import Feeds
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.model.store import Store
-from market_spread.metrics_aggregator.service import MetricsService
+from market_spread.metrics_aggregator.service import AggregatorConfig, MetricsService
 
 # Runs whose logs have changed in this time go on: their processes may be pushing.
 _RESTORED_NS = 600_000_000_000

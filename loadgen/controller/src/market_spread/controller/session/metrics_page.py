@@ -30,10 +30,10 @@ from market_spread.controller.deploy.local.services import Services
 from market_spread.controller.plan.plan import RunPlan
 from market_spread.controller.run_folder import RunFolder
 from market_spread.controller.views.report import pushed
-from market_spread.metrics_aggregator.config import AggregatorConfig
 from market_spread.metrics_aggregator.model import hlog
 from market_spread.metrics_aggregator.model.run_files import RunFiles
 from market_spread.metrics_aggregator.page import one_file
+from market_spread.metrics_aggregator.service import AggregatorConfig
 from market_spread.v1.limits_pb2 import FailedCheck
 from market_spread.v1.metrics_pb2 import Judgement, LatencyRow, NoteRequest, SeriesKey, TooFewClusters
 from market_spread.v1.metrics_pb2_grpc import MetricsStub

@@ -31,7 +31,7 @@ from market_spread.controller.host.facts import Host
 from market_spread.controller.plan.faults import BROKER, JOB, KILL, RECEIVER, STOP, Fault
 from market_spread.controller.plan.workload import Workload
 from market_spread.controller.run_folder import Section, gather_logs
-from market_spread.metrics_aggregator.config import AggregatorConfig
+from market_spread.metrics_aggregator.service import AggregatorConfig
 from market_spread.receiver.service import ReceiverConfig
 from market_spread.sender.service import SenderConfig
 from market_spread.streaming.driver.config import JobConfig

@@ -260,7 +260,7 @@ class Pushing:
         """The run as its page gets it, and as it is read back from its log."""
         run = self.store.run(run_id)
         assert run is not None
-        aggregator = {"lag_ms": self.store.own.lag_newest_ns / 1e6}
+        aggregator = {"lag_ms": self.store.lag_newest_ns / 1e6}
         copied = copy_of(run, now_unix_ns=self.clock.unix_ns(), tick=0, aggregator=aggregator)
         json.loads(data_json(copied, Range(), points=20))
         if not 0 < len(self.store.runs()) <= 2_000:

@@ -395,7 +395,7 @@ def test_watchers_get_what_is_new_once_a_tick(rig: Rig) -> None:
         assert data["aggregator"]["clients"] == 1
 
     rig.watched(act)
-    assert rig.store.own.clients == 0
+    assert rig.store.clients == 0
 
 
 def test_data_and_the_events_after_their_tick_have_everything_once(rig: Rig) -> None:
@@ -523,7 +523,7 @@ def test_silence_is_broken_by_pings() -> None:
 
 def test_the_hundred_and_first_page_is_turned_away(rig: Rig) -> None:
     rig.push(5)
-    rig.store.own.clients = 100
+    rig.store.clients = 100
 
     answer = rig.get("/api/v1/runs/r1/events")
 
@@ -640,7 +640,7 @@ def test_events_of_a_run_that_is_read_from_its_log_are_pings_until_it_goes_on(tm
         assert [event["data"] for event in client.events()] == [{"reason": "the run goes on"}]
 
     reader.watched(act)
-    assert reader.store.own.clients == 0
+    assert reader.store.clients == 0
 
 
 def test_few_finished_runs_are_held_open(tmp_path: Path) -> None:

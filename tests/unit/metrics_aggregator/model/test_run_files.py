@@ -132,7 +132,7 @@ def test_a_full_disk_refuses_the_push_whole_and_takes_it_later(tmp_path: Path, m
     monkeypatch.undo()
 
     assert log_of(tmp_path).read_bytes() == before
-    assert (store.own.push_failures, store.refused, value_of(store)) == (1, 0, 10)
+    assert (store.unwritten, store.refused, value_of(store)) == (1, 0, 10)
     store.push(push(2))
     assert value_of(store_on_restored(tmp_path)) == value_of(store) == 20
 

@@ -99,13 +99,13 @@ UNREADABLE = counter("aggregator_unreadable", "Pushes and notes of earlier proce
 _COUNTED = (PUSHES, DUPLICATES, MISSING, DROPPED, NEGATIVE, OVERFLOW)
 # Each of the aggregator itself, and where it is read.
 _OF_ITSELF: Mapping[Metric, Callable[[Store], float | HdrCounts]] = {
-    PUSH: lambda store: store.own.push, MERGE: lambda store: store.own.merge,
-    LAG: lambda store: store.own.lag_newest_ns / 1e9, MEMORY: lambda store: psutil.Process().memory_info().rss,
-    CLIENTS: lambda store: store.own.clients, HISTORY: lambda store: store.history_bytes,
+    PUSH: lambda store: store.push_times, MERGE: lambda store: store.merge_times,
+    LAG: lambda store: store.lag_newest_ns / 1e9, MEMORY: lambda store: psutil.Process().memory_info().rss,
+    CLIENTS: lambda store: store.clients, HISTORY: lambda store: store.history_bytes,
     HISTORY_LIMIT: lambda store: store.history_bytes_max,
     HISTORY_DROPPED: lambda store: sum(run.held.dropped for run in store.runs()), SERIES: len,
     EVICTED: lambda store: store.evicted, REFUSED: lambda store: store.refused,
-    UNWRITTEN: lambda store: store.own.push_failures, UNREADABLE: lambda store: store.unreadable,
+    UNWRITTEN: lambda store: store.unwritten, UNREADABLE: lambda store: store.unreadable,
 }  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def exposed_series(store: Store, now_unix_ns: int) -> Iterator[ExposedSeries]:
 
 def aggregator_view(store: Store) -> dict[str, Any]:
     """How the aggregator does, for JSON: what it took and lost, how long that takes, what it holds."""
-    own, totals = store.own, dict.fromkeys(_COUNTED, 0)
+    totals = dict.fromkeys(_COUNTED, 0)
     for series in _of_sources(store):
         if series.metric in totals and isinstance(series.value, int | float):
             totals[series.metric] += int(series.value)
@@ -139,7 +139,7 @@ def aggregator_view(store: Store) -> dict[str, Any]:
         metric.name.removeprefix("market_spread_").removeprefix("aggregator_").removesuffix("_total"): number
         for metric, number in numbers.items()
     }
-    for name, times in (("push", own.push), ("merge", own.merge), ("lag", own.lag)):
+    for name, times in (("push", store.push_times), ("merge", store.merge_times), ("lag", store.lags)):
         p50, p99 = times.percentiles((50, 99))
         view |= {f"{name}_us_p50": p50, f"{name}_us_p99": p99, f"{name}_us_max": times.max_us}
     return view

@@ -106,7 +106,7 @@ class _RunsApi:
     async def events(self, request: Request) -> Response:
         seen = _seen(request)
         run = await self._run(request)
-        if self.store.own.clients >= CLIENTS_MAX:
+        if self.store.clients >= CLIENTS_MAX:
             sentence = f"{CLIENTS_MAX} pages are watching already; close one of them"
             return JSONResponse({"error": sentence}, 503, headers={"retry-after": "10"})
         if self.store.run(run.run_id) is not run:
@@ -114,7 +114,7 @@ class _RunsApi:
         else:
             feed = self.feeds.of(run)
             parts = news(feed, seen=feed.number if seen is None else seen, ping_s=self.ping_s)
-        return EventResponse(parts, self.store.own)
+        return EventResponse(parts, self.store)
 
     async def _goes_on(self, run_id: str) -> bool:
         """Whether a run that was read from its log is pushed for, here or where another process writes the log."""

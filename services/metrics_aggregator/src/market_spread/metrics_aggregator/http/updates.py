@@ -18,7 +18,7 @@ from market_spread.common.clock import Clock
 from market_spread.metrics_aggregator.http.run_json import as_json, notes_of, series_of, sources_of, state_of, total_of
 from market_spread.metrics_aggregator.model.push_validation import note_key
 from market_spread.metrics_aggregator.model.run import News, RunState
-from market_spread.metrics_aggregator.model.store import Own, Store
+from market_spread.metrics_aggregator.model.store import Store
 from market_spread.metrics_aggregator.prometheus_view import aggregator_view
 
 _log = logging.getLogger(__name__)
@@ -153,20 +153,20 @@ def sse(event: str, data: str, number: int | None = None) -> bytes:
 class EventResponse(StreamingResponse):
     """Lasts until there are no more parts, or until the client goes or takes nothing any more."""
 
-    def __init__(self, parts: Parts, own: Own) -> None:
+    def __init__(self, parts: Parts, store: Store) -> None:
         super().__init__(parts, headers={"x-accel-buffering": "no"}, media_type="text/event-stream")
-        self._parts, self._own = parts, own
+        self._parts, self._store = parts, store
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             await send({"type": "http.response.body"})
             return
-        self._own.clients += 1
+        self._store.clients += 1
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._own.clients -= 1
+            self._store.clients -= 1
 
     async def stream_response(self, send: Send) -> None:
         async def send_in_time(message: Message) -> None:

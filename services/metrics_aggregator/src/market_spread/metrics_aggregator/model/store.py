@@ -18,19 +18,6 @@ NOTES_MAX = 1_000
 HISTORY_BYTES_MAX = 512 * 1024 * 1024
 
 
-class Own:
-    """The aggregator's measurements of itself; histograms in microseconds.
-
-    push: from a push's arrival to its acknowledgement, without gRPC's share; merge: of that, adding it to the series;
-    lag: from the end of a push's interval to its arrival, by two clocks; push_failures: pushes and notes that could not
-    be written down; clients: event streams that are open.
-    """
-
-    def __init__(self) -> None:
-        self.push, self.merge, self.lag = HdrCounts(), HdrCounts(), HdrCounts()
-        self.lag_newest_ns = self.push_failures = self.clients = 0
-
-
 class Store:
     """Runs with their series. Not thread-safe: it belongs to one loop.
 
@@ -41,6 +28,10 @@ class Store:
 
     With a log, a push is written down before it is merged, and a run that is not in memory is read back when it is
     pushed for again.
+
+    Histograms of itself, in microseconds: push_times, from a push's arrival to its acknowledgement, without gRPC's
+    share; merge_times, of that, adding it to the series; lags, from the end of a push's interval to its arrival, by two
+    clocks. unwritten: pushes and notes that could not be written down; clients: event streams that are open.
     """
 
     def __init__(
@@ -51,8 +42,8 @@ class Store:
         self._log, self._series_max = log, series_max
         self._runs: dict[str, RunState] = {}  # in the order of their last push
         self.history_bytes_max = history_bytes_max
-        self.own = Own()
-        self.refused = self.evicted = self.unreadable = 0
+        self.push_times, self.merge_times, self.lags = HdrCounts(), HdrCounts(), HdrCounts()
+        self.refused = self.evicted = self.unreadable = self.unwritten = self.clients = self.lag_newest_ns = 0
 
     def __len__(self) -> int:
         return sum(len(run.series) for run in self._runs.values())
@@ -80,7 +71,7 @@ class Store:
         """
         begin_ns = self._clock.monotonic_ns()
         self._take(request)
-        self.own.push.record_few([(self._clock.monotonic_ns() - begin_ns) // 1000])
+        self.push_times.record_few([(self._clock.monotonic_ns() - begin_ns) // 1000])
 
     def note(self, request: NoteRequest) -> None:
         """Write down and keep the note, unless it was kept before. Errors as those of `push`."""
@@ -138,12 +129,12 @@ class Store:
         if self._log is not None and run.run_id:
             self._write_down(self._log, run, hlog.push_block(request, measured), request.start_unix_ns)
         merge_ns, now_unix_ns = self._clock.monotonic_ns(), self._clock.unix_ns()
-        self.own.lag_newest_ns = now_unix_ns - request.end_unix_ns
-        self.own.lag.record_few([self.own.lag_newest_ns // 1000])
+        self.lag_newest_ns = now_unix_ns - request.end_unix_ns
+        self.lags.record_few([self.lag_newest_ns // 1000])
         self._keep(run, new_series)
         run.merge(measured, request, now_unix_ns)
         self._bound_history(run)
-        self.own.merge.record_few([(self._clock.monotonic_ns() - merge_ns) // 1000])
+        self.merge_times.record_few([(self._clock.monotonic_ns() - merge_ns) // 1000])
 
     def _read_back(self, run: RunState, log: RunFiles) -> None:
         for entry in log.entries(run.run_id):
@@ -164,7 +155,7 @@ class Store:
         try:
             log.append(run.run_id, block, begin_unix_ns)
         except UnavailableError:
-            self.own.push_failures += 1
+            self.unwritten += 1
             raise
 
     def _keep(self, run: RunState, new_series: int = 0) -> None:

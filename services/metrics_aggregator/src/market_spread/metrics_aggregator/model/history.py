@@ -2,9 +2,8 @@
 
 At the finest resolution the intervals of the last 15 minutes stay as they came (those of less than a second become
 seconds), those of 3 hours are merged to 10 s, those of 24 hours to 60 s; what is older is dropped from the history, but
-never from a series' total. So a series has at most 900 + 990 + 1,260 intervals, and some at the edges; a histogram has
-the sums of the 90 cells that come to be merged next, too (`cell_sums`). How many bytes these take depends on the
-histograms: a store holds them to its bound by coarser resolutions (`Resolution.coarser`).
+never from a series' total. So a series has at most 900 + 990 + 1,260 intervals, and some at the edges. How many bytes
+these take depends on the histograms: a store holds them to its bound by coarser resolutions (`Resolution.coarser`).
 """
 
 from bisect import bisect_right
@@ -47,7 +46,7 @@ class Resolution:
 
 @dataclass(slots=True)
 class HistoryUsage:
-    """What histories hold. bytes: what their intervals and sums take; dropped: how many were too old, or made room."""
+    """What histories hold. bytes: what their intervals take; dropped: how many were too old, or made room."""
 
     bytes: int = 0
     dropped: int = 0
@@ -90,7 +89,7 @@ class History(Generic[Interval]):
     def age(self, newest_unix_ns: int, resolution: Resolution) -> None:
         """Merge whole cells that have become old, and drop what is too old. Cheap if there is nothing to do."""
         for cell in self._leaving(self._fine, MIDDLE_WIDTH_NS, newest_unix_ns - resolution.fine_ns):
-            self._put(self._middle, MIDDLE_WIDTH_NS, self.sum_of(cell))
+            self._put(self._middle, MIDDLE_WIDTH_NS, cell)
         for cell in self._leaving(self._middle, _LEAVING_NS, newest_unix_ns - resolution.middle_ns):
             self._put(self._coarse, resolution.coarse_width_ns, cell)
         while self._coarse and self._coarse[0].end_unix_ns < newest_unix_ns - _AGE_MAX_NS:
@@ -107,10 +106,6 @@ class History(Generic[Interval]):
         for _, cell in groupby(coarse, key=lambda interval: interval.start_unix_ns // width_ns):
             self._put(self._coarse, width_ns, list(cell))
         self.age(newest_unix_ns, resolution)
-
-    def sum_of(self, cell: list[Interval]) -> list[Interval]:
-        """The sum of a whole cell alone if it is known before they are merged, else these. It is asked for once."""
-        return cell
 
     def drop_oldest(self) -> None:
         """Forget the oldest interval, if there is one."""

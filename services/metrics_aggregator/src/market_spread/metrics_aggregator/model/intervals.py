@@ -46,7 +46,11 @@ def bytes_of(interval: HistogramInterval | Point) -> int:
 
 def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterval:
     """One interval with all values of these, bucket added to bucket. There is at least one."""
-    return intervals[0] if len(intervals) == 1 else sum_of(intervals, values_of(intervals).encode())
+    if len(intervals) == 1:
+        return intervals[0]
+    values = values_of(intervals)
+    starts, ends, *_ = zip(*intervals, strict=True)
+    return HistogramInterval(min(starts), max(ends), *values.exact, values.encode())
 
 
 def values_of(intervals: Iterable[HistogramInterval]) -> HdrCounts:
@@ -55,15 +59,6 @@ def values_of(intervals: Iterable[HistogramInterval]) -> HdrCounts:
     for interval in intervals:
         values.merge_buckets(Buckets.decode(interval.encoded), interval.exact)
     return values
-
-
-def sum_of(intervals: Sequence[HistogramInterval], encoded: bytes) -> HistogramInterval:
-    """One interval with all values of these; what their buckets add up to is encoded already."""
-    starts, ends, counts, sums_us, _, _, overflows, negatives, _ = zip(*intervals, strict=True)
-    least_us = min((interval.min_us for interval in intervals if interval.count), default=0)
-    most_us = max(interval.max_us for interval in intervals)
-    exact = sum(counts), sum(sums_us), least_us, most_us, sum(overflows), sum(negatives)
-    return HistogramInterval(min(starts), max(ends), *exact, encoded)
 
 
 def summed(points: Sequence[Point]) -> Point:

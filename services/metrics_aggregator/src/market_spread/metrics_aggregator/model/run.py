@@ -116,9 +116,9 @@ class RunState:
         self.hear(start, end, now_unix_ns)
         newest = min(self.end_unix_ns, now_unix_ns + _AHEAD_NS)
         for series_id, interval, buckets in measured.histograms:
-            history = self._get(series_id, HistogramSeries).history
-            history.count(interval, buckets)
-            self._keep(series_id, history, interval, newest)
+            histogram = self._get(series_id, HistogramSeries)
+            histogram.merged.merge_buckets(buckets, interval.exact)
+            self._keep(series_id, histogram.history, interval, newest)
         # A counter has grown since the last push, so before this interval if pushes are missing.
         is_next = request.sequence == epoch.sequence + 1
         grown_from = start if is_next else min(start, epoch.end_unix_ns or epoch.epoch_unix_ns)

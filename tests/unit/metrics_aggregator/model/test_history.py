@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from market_spread.common.hdr.codec import Buckets
-from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.hdr.histogram import Exact, HdrCounts
 from market_spread.metrics_aggregator.model.history import LEVEL_MAX, History, HistoryUsage, Resolution
 from market_spread.metrics_aggregator.model.intervals import (
     HistogramInterval,
@@ -36,7 +36,7 @@ def histogram(second: int, values_us: Iterable[int]) -> HistogramInterval:
     values = HdrCounts()
     values.record(np.array(list(values_us), np.int64))
     start = BEGIN + second * SECOND
-    return HistogramInterval(start, start + SECOND, *values.exact, values.encode())
+    return HistogramInterval(start, start + SECOND, values.exact, values.encode())
 
 
 def counter_of(points: Iterable[Point], resolution: Resolution = FINEST) -> History[Point]:
@@ -114,7 +114,7 @@ def test_merged_histograms_have_all_values_and_exact_ends() -> None:
 
     merged = merged_histograms(parts)
 
-    assert merged[:-1] == (BEGIN, BEGIN + 3 * SECOND, 5, 4_001_234_575, 0, 4_000_000_000, 1, 1)
+    assert merged[:-1] == (BEGIN, BEGIN + 3 * SECOND, Exact(5, 4_001_234_575, 0, 4_000_000_000, 1, 1))
     assert Buckets.decode(merged.encoded).counts[[0, 3, 5]].tolist() == [1, 1, 1]
 
 
@@ -174,7 +174,7 @@ def test_an_interval_takes_no_more_than_is_counted() -> None:
     points = [Point(BEGIN + number, BEGIN + number + 1, number / 3) for number in range(1_000)]
 
     of_point = sys.getsizeof(points) / 1_000 + sum(sys.getsizeof(part) for part in (points[7], *points[7]))
-    of_histogram = 9 + sys.getsizeof(blob) + sum(sys.getsizeof(part) for part in blob)
+    of_histogram = 9 + sys.getsizeof(blob) + sum(sys.getsizeof(part) for part in (*blob, *blob.exact))
 
     assert of_point <= bytes_of(points[7])
     assert of_histogram <= bytes_of(blob)

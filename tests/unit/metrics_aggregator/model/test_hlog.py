@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import HdrCounts
+from market_spread.common.telemetry.recorder import exact_of
 from market_spread.metrics_aggregator.model.hlog import (
     Entry,
     Reading,
@@ -102,10 +103,7 @@ def measured(push: PushRequest) -> Measured:
         return SeriesId(key.name, tuple(sorted(key.labels.items())), push.source, push.run_id)
 
     def interval(item: IntervalHistogram) -> HistogramInterval:
-        return HistogramInterval(
-            push.start_unix_ns, push.end_unix_ns, item.count, item.sum, item.min, item.max, item.overflow,
-            item.negative, item.encoded,
-        )  # fmt: skip
+        return HistogramInterval(push.start_unix_ns, push.end_unix_ns, exact_of(item), item.encoded)
 
     histograms = [(named(item.key), interval(item), Buckets.decode(item.encoded)) for item in push.histograms]
     counters, gauges = ([(named(item.key), item.value) for item in items] for items in (push.counters, push.gauges))

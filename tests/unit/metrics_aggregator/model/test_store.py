@@ -109,7 +109,7 @@ def test_intervals_are_merged_without_loss() -> None:
     assert (merged.count, merged.sum_us, merged.min_us, merged.max_us) == (5, 4_001_234_575, 0, 4_000_000_000)
     assert (merged.negative, merged.overflow) == (1, 1)
     assert merged.counts[[0, 3, 5]].tolist() == [1, 1, 1]
-    assert [interval.count for interval in only_histogram(store).history] == [2, 3]
+    assert [interval.exact.count for interval in only_histogram(store).history] == [2, 3]
 
 
 def test_a_push_is_merged_once() -> None:
@@ -213,9 +213,9 @@ def test_older_intervals_become_fewer_and_the_total_stays() -> None:
 
     intervals = list(series.history)
     assert len(intervals) == 920
-    assert (intervals[0].count, intervals[0].max_us) == (10, 10)
-    assert (intervals[-1].count, intervals[-1].max_us) == (1, 1_100)
-    assert sum(interval.count for interval in intervals) == series.merged.count == 1_100
+    assert (intervals[0].exact.count, intervals[0].exact.max_us) == (10, 10)
+    assert (intervals[-1].exact.count, intervals[-1].exact.max_us) == (1, 1_100)
+    assert sum(interval.exact.count for interval in intervals) == series.merged.count == 1_100
 
 
 def test_histories_of_a_day_of_200_series_stay_within_the_bound() -> None:
@@ -241,7 +241,7 @@ def test_histories_of_a_day_of_200_series_stay_within_the_bound() -> None:
     assert run.held.bytes == sum(bytes_of(each) for _, series in store.series() for each in series.history)
     for _, series in store.series():
         if isinstance(series, HistogramSeries):
-            assert series.merged.count == sum(interval.count for interval in series.history) == 288 * len(wide)
+            assert series.merged.count == sum(interval.exact.count for interval in series.history) == 288 * len(wide)
         elif isinstance(series, CounterSeries):
             assert series.value == sum(point.value for point in series.history) == 288 * 300
 

@@ -203,8 +203,8 @@ def _negative_share(run: RunState, from_ns: int) -> float | None:
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for series_id, interval in _measured(run, metric_names.STAGE, from_ns):
         of_stage = counts[dict(series_id.labels)["stage"]]
-        of_stage[0] += interval.negative
-        of_stage[1] += interval.count
+        of_stage[0] += interval.exact.negative
+        of_stage[1] += interval.exact.count
     return max((negative / count for negative, count in counts.values() if count), default=None)
 
 

@@ -69,7 +69,7 @@ def push_block(push: PushRequest, measured: Measured) -> bytes:
     """The block of a push, with what was read in it."""
     head = _json({field: getattr(push, field) for field in (*_PUSH_FIELDS, "host")})
     histograms = ",".join([
-        f"{_key_text(series_id)},{each.count},{each.sum_us},{each.min_us},{each.max_us},{each.overflow},{each.negative}]"
+        f"{_key_text(series_id)},{','.join(map(str, each.exact))}]"
         for series_id, each, _ in measured.histograms
     ])  # fmt: skip
     counters, gauges = _sample_texts(measured.counters), _sample_texts(measured.gauges)
@@ -77,7 +77,7 @@ def push_block(push: PushRequest, measured: Measured) -> bytes:
     lines = [_PUSH, told.encode()]
     span = f"{_seconds(push.start_unix_ns)},{_seconds(push.end_unix_ns - push.start_unix_ns)}"
     for series_id, each, _ in measured.histograms:
-        lines.append(f"Tag={_tag(series_id)},{span},{each.max_us / 1000:.3f},".encode())
+        lines.append(f"Tag={_tag(series_id)},{span},{each.exact.max_us / 1000:.3f},".encode())
         lines.append(b2a_base64(wrapped(each.encoded)))  # with the line's end
     return _block(b"".join(lines))
 

@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeVar
 from market_spread.common.hdr.codec import Buckets
 from market_spread.common.hdr.histogram import Exact, HdrCounts
 
-# What Python needs for one, measured with sys.getsizeof: the tuple, its numbers, its place in a list.
-_POINT_BYTES, _HISTOGRAM_BYTES = 176, 440
+# What Python needs for one, measured with sys.getsizeof: the tuples, their numbers, its place in a list.
+_POINT_BYTES, _HISTOGRAM_BYTES = 176, 510
 
 
 class HistogramInterval(NamedTuple):
@@ -15,17 +15,8 @@ class HistogramInterval(NamedTuple):
 
     start_unix_ns: int
     end_unix_ns: int
-    count: int  # type: ignore[assignment]  # a tuple has a method of that name
-    sum_us: int
-    min_us: int
-    max_us: int
-    overflow: int
-    negative: int
+    exact: Exact
     encoded: bytes
-
-    @property
-    def exact(self) -> Exact:
-        return Exact(*self[2:-1])
 
 
 class Point(NamedTuple):
@@ -50,7 +41,7 @@ def merged_histograms(intervals: Sequence[HistogramInterval]) -> HistogramInterv
         return intervals[0]
     values = values_of(intervals)
     starts, ends, *_ = zip(*intervals, strict=True)
-    return HistogramInterval(min(starts), max(ends), *values.exact, values.encode())
+    return HistogramInterval(min(starts), max(ends), values.exact, values.encode())
 
 
 def values_of(intervals: Iterable[HistogramInterval]) -> HdrCounts:

@@ -126,7 +126,7 @@ def _histogram(item: IntervalHistogram, of: PushRequest) -> tuple[SeriesId, Hist
     with usage_errors(series_id.name, kinds=(ValueError,)):
         buckets = Buckets.decode(item.encoded)
         check_exact(buckets, exact)
-    return series_id, HistogramInterval(of.start_unix_ns, of.end_unix_ns, *exact, item.encoded), buckets
+    return series_id, HistogramInterval(of.start_unix_ns, of.end_unix_ns, exact, item.encoded), buckets
 
 
 def _samples(

@@ -50,8 +50,7 @@ def _run(*, dry_run: bool) -> None:
     watch = HostWatch(tuner, publisher, clock=clock, interval_s=config.interval_s, dry_run=config.dry_run)
     stop = stop_event_on_signals()
     with serving_pages(config.host, config.http_port, watch.pages()) as port:
-        if config.ports_file is not None:
-            write_ports(config.ports_file, {"http": port})
+        write_ports(config.ports_file, http=port)
         watch.until(stop)
     leave(daemon_set.next_writes(config.host_root) if daemon_set else None, publisher, tree, originals)
 

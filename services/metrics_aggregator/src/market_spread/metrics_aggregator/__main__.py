@@ -79,10 +79,9 @@ async def _serve(config: AggregatorConfig) -> None:
         rpc = AioServer(grpc_address, service.register, identity=from_environment(Identity))
         async with _web(config, store, clock, web_socket):
             await rpc.start()
-            ports = {"grpc": rpc.port, "http": web_socket.getsockname()[1]}
-            if config.ports_file is not None:
-                write_ports(config.ports_file, ports)
-            log_event(_log, "aggregator.started", host=config.host, grpc_port=ports["grpc"], http_port=ports["http"])
+            http_port = web_socket.getsockname()[1]
+            write_ports(config.ports_file, grpc=rpc.port, http=http_port)
+            log_event(_log, "aggregator.started", host=config.host, grpc_port=rpc.port, http_port=http_port)
             await stop.wait()
             service.end_streams()
             await rpc.stop()

@@ -29,7 +29,8 @@ def run_main(body: Callable[[], None], config_class: type[Any] | None = None) ->
     return 0
 
 
-def write_ports(path: Path, ports: dict[str, int]) -> None:
-    """Write the bound ports, so that a reader sees all of them or no file. UsageError if it cannot be written."""
-    with usage_errors(f"the ports file {path} cannot be written"):
-        write_whole(path, json.dumps(ports))
+def write_ports(path: Path | None, **ports: int) -> None:
+    """Write the bound ports, if asked, so that a reader sees all of them or no file. UsageError if that fails."""
+    if path is not None:
+        with usage_errors(f"the ports file {path} cannot be written"):
+            write_whole(path, json.dumps(ports))

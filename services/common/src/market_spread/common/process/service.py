@@ -85,8 +85,7 @@ def serving(config: ServiceConfig, name: str, service: object, *, recorder: Reco
     if pusher is not None:
         pusher.start()
     try:
-        if config.ports_file is not None:
-            write_ports(config.ports_file, {"grpc": server.port})
+        write_ports(config.ports_file, grpc=server.port)
         log_event(_log, "service.started", source=config.source, grpc_port=server.port)
         yield
     finally:

@@ -244,7 +244,6 @@ class Pusher:
         open_stream = open_stream or self._open
         self.delivery = PushDelivery(open_stream, clock=clock, pending_max=pending_max)
         self._stopping = threading.Event()
-        self._stop_by_ns = 0
         self._thread = threading.Thread(target=self._run, name="push", daemon=True)
 
     def _open(self) -> PushStream:
@@ -261,11 +260,17 @@ class Pusher:
         """Take the last interval, try for at most 2 s to deliver all, and end. Idempotent."""
         if self._stopping.is_set():
             return
-        self._stop_by_ns = self._clock.monotonic_ns() + round(STOP_S * 1e9)
+        stop_by_ns = self._clock.monotonic_ns() + round(STOP_S * 1e9)
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        self.finish()
+        self._take()
+        self.delivery.deliver_until(stop_by_ns)
+        while self.delivery.pending and self._clock.monotonic_ns() < stop_by_ns:
+            self._clock.sleep_ns(_RETRY_NS)
+            self.delivery.deliver_until(stop_by_ns)
+        if self.delivery.pending:
+            log_event(_log, "push.gave_up", logging.WARNING, pushes=self.delivery.pending)
         self.delivery.close()
         self._channel.close()
 
@@ -273,16 +278,6 @@ class Pusher:
         """Take the interval, send what is kept, and wait for the answers, 1 s at most. The thread calls this."""
         self._take()
         self.delivery.deliver_until(self._clock.monotonic_ns() + min(self._interval_ns, _STEP_NS))
-
-    def finish(self) -> None:
-        """Take the rest and send until all is answered or the time for stopping is over."""
-        self._take()
-        self.delivery.deliver_until(self._stop_by_ns)
-        while self.delivery.pending and self._clock.monotonic_ns() < self._stop_by_ns:
-            self._clock.sleep_ns(_RETRY_NS)
-            self.delivery.deliver_until(self._stop_by_ns)
-        if self.delivery.pending:
-            log_event(_log, "push.gave_up", logging.WARNING, pushes=self.delivery.pending)
 
     def _run(self) -> None:
         due_ns = self._clock.monotonic_ns() + self._interval_ns

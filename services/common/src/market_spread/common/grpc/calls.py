@@ -230,12 +230,10 @@ class _ErrorsAsStatusAio(grpc.aio.ServerInterceptor):  # type: ignore[misc,unuse
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
-        codecs = handler.request_deserializer, handler.response_serializer
         admit = partial(self._identity.require, handler_call_details.method)
-        if iscoroutinefunction(handler.unary_unary):
-            return grpc.unary_unary_rpc_method_handler(partial(_guarded, admit, handler.unary_unary), *codecs)
-        if iscoroutinefunction(handler.stream_stream):
-            return grpc.stream_stream_rpc_method_handler(partial(_guarded, admit, handler.stream_stream), *codecs)
+        for kind in ("unary_unary", "stream_stream"):
+            if iscoroutinefunction(call := getattr(handler, kind)):
+                return handler._replace(**{kind: partial(_guarded, admit, call)})
         return handler if self._identity.tls_folder is None else None
 
 

@@ -3,8 +3,6 @@ r"""Schemas of Avro: their fields, and records in its binary encoding, as Avro 1
 A field that stands for a time is a number here, without its logical type, as it is in a message.
 
 >>> fare = AvroSchema('{"type": "record", "name": "Fare", "fields": [{"name": "cents", "type": ["null", "int"]}]}')
->>> fare.members
-{'cents': ({'type': 'null'}, {'type': 'int'})}
 >>> fare.encode({"cents": 5})
 b'\x02\n'
 """
@@ -39,7 +37,7 @@ class AvroSchema:
     @property
     def members(self) -> Mapping[str, tuple[Type, ...]]:
         """The types that each field can have, named ones in full."""
-        return {it["name"]: tuple(map(_as_number, _options(it["type"]))) for it in self._read(expand=True)["fields"]}
+        return {field["name"]: tuple(_options(field["type"])) for field in self._read()["fields"]}
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -61,7 +59,7 @@ class AvroSchema:
         with usage_errors(f"{record!r:.200} is no record of its Avro schema", kinds=_UNLIKE):
             decimals = [name for name, options in self.members.items() if any(map(is_decimal, options))]
             texts = {name: Decimal(record[name]) for name in decimals if isinstance(record.get(name), str)}
-            schema = self._numbers()
+            schema = self._read()
             try:
                 validate({**record, **texts}, schema)
             except ValidationError as error:
@@ -73,27 +71,23 @@ class AvroSchema:
         """The record with these bytes. UsageError if they are not one of this schema, and no more."""
         body = BytesIO(message)
         with usage_errors(f"{message!r:.200} is no record of its Avro schema", kinds=_UNLIKE):
-            record = schemaless_reader(body, self._numbers(), None)
+            record = schemaless_reader(body, self._read(), None)
             if more := body.read():
                 raise ValueError(f"{len(more)} bytes follow it")
             return cast(dict[str, Any], record)
 
-    def _read(self, *, expand: bool = False) -> Type:
+    def _read(self) -> Type:
+        """The schema with every type in full."""
         with usage_errors(f"the Avro schema {self.text!r:.80} cannot be read", "give a record's, as JSON", _UNLIKE):
-            schema: Any = parse_schema(json.loads(self.text), expand=expand)
+            schema: Any = parse_schema(json.loads(self.text), expand=True)
             names = [field["name"] for field in schema["fields"]]
             if schema["type"] != "record" or len({*names}) < len(names):
                 raise ValueError(f"it is no record with each field once, but a {schema['type']} of {', '.join(names)}")
-            return cast(Type, schema)
-
-    def _numbers(self) -> Type:
-        schema = self._read()
         for field in schema["fields"]:
-            options = [
-                _as_number(of) if isinstance(of, dict) else of for of in _options(field["type"], is_in_full=False)
-            ]
+            options = [it if isinstance(it, dict) else {"type": it} for it in _options(field["type"])]
+            options = [{"type": of["type"]} if of["type"] in ("int", "long") else of for of in options]
             field["type"] = options if isinstance(field["type"], list) else options[0]
-        return schema
+        return cast(Type, schema)
 
 
 def is_decimal(of: Type) -> bool:
@@ -101,10 +95,5 @@ def is_decimal(of: Type) -> bool:
     return of["type"] in ("bytes", "fixed") and of.get("logicalType") == "decimal" and "precision" in of
 
 
-def _options(of: Any, *, is_in_full: bool = True) -> list[Any]:
-    options = of if isinstance(of, list) else [of]
-    return [{"type": it} if is_in_full and not isinstance(it, dict) else it for it in options]
-
-
-def _as_number(of: Type) -> Type:
-    return {"type": of["type"]} if of["type"] in ("int", "long") else of
+def _options(of: Any) -> list[Any]:
+    return of if isinstance(of, list) else [of]

@@ -122,6 +122,10 @@ class TypedRecord:
         """The fields as Spark's DDL."""
         return ", ".join(f"`{field.name}` {field.type}" for field in self.typed_fields)
 
+    @property
+    def _name(self) -> str:
+        return getattr(self.record, "__name__", "")
+
     def _typed(self, name: str, hint: Any) -> TypedField:
         options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
         of, *more = [option for option in options if option is not NoneType]
@@ -133,9 +137,7 @@ class TypedRecord:
         kind = _SPARK_TYPES.get(str if texts else of)
         if more or kind is None or not all(isinstance(text, str) for text in texts):
             takes = "int, float, str, bool, Decimal, an Enum or Literal of texts, or one of these or None"
-            raise PipelineError(
-                f"{getattr(self.record, '__name__', '')}.{name} is a {hint}; a message has fields of {takes}"
-            )
+            raise PipelineError(f"{self._name}.{name} is a {hint}; a message has fields of {takes}")
         return TypedField(name, kind, NoneType in options, texts, kind)
 
     def _written(self, field: TypedField) -> TypedField:
@@ -167,8 +169,6 @@ class Avro(TypedRecord):
     ...     cents: int | None
     >>> Avro(Fare, registry_id=7).encode({"cents": 5})
     b'\x00\x00\x00\x00\x07\x02\n'
-    >>> Avro(Fare).avro.text
-    '{"type": "record", "name": "Fare", "fields": [{"name": "cents", "type": ["null", "long"]}]}'
     """
 
     avro_schema: str | None = None
@@ -190,10 +190,10 @@ class Avro(TypedRecord):
             return AvroSchema(self.avro_schema)
         decimal = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 18}
         names: dict[str, Any] = {"bigint": "long", DECIMAL: decimal}
-        made = ((field, names.get(field.type, field.type)) for field in self.typed_fields)
-        members = [{"name": field.name, "type": ["null", of] if field.is_nullable else of} for field, of in made]
-        name = getattr(self.record, "__name__", "")
-        return AvroSchema(json.dumps({"type": "record", "name": name, "fields": members}))
+        types = {it.name: names.get(it.type, it.type) for it in self.typed_fields}
+        nullable = {it.name: ["null", types[it.name]] for it in self.typed_fields if it.is_nullable}
+        members = [{"name": name, "type": of} for name, of in (types | nullable).items()]
+        return AvroSchema(json.dumps({"type": "record", "name": self._name, "fields": members}))
 
     @property
     def prefix(self) -> bytes:
@@ -214,7 +214,7 @@ class Avro(TypedRecord):
         """As the writer's schema has it. PipelineError if that has no such field, or one of another type."""
         if self.avro_schema is None:
             return field
-        members, where = self.avro.members, f"{getattr(self.record, '__name__', '')}.{field.name}"
+        members, where = self.avro.members, f"{self._name}.{field.name}"
         if field.name not in members:
             raise PipelineError(f"{where} is not in its Avro schema, which has {', '.join(members)}")
         of, *more = [of for of in members[field.name] if of["type"] != "null"] or [{"type": "null"}]

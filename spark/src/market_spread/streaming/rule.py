@@ -5,19 +5,16 @@ Spark columns alike. The two agree wherever the mid is above zero; docs/architec
 Prices are in 1/10,000 dollar.
 """
 
-from typing import Any, TypeVar
-
-Price = TypeVar("Price", bound=Any)
+from typing import Any
 
 SPREAD_MAX = 500  # 1/10,000 dollar: 5 cents
 
 
-def too_wide(bid: Price, offer: Price) -> Price:
+def too_wide(bid: Any, offer: Any) -> Any:
     """Whether orders are rejected on this quote: a spread of at least 5 cents, or of at least 5% of the mid.
 
     So a quote of 0 and 0 is no market and rejects, as does any that is not crossed with a mid below zero; a crossed
     one (offer below bid) with a mid above zero does not.
     """
     spread = offer - bid
-    rejects: Price = (spread >= SPREAD_MAX) | (40 * spread >= bid + offer)
-    return rejects
+    return (spread >= SPREAD_MAX) | (40 * spread >= bid + offer)

@@ -1,6 +1,8 @@
 """Counters and gauges in Prometheus's text format; without numpy, which not every process that serves them has."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
+from typing import cast
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -23,12 +25,4 @@ def numbers(metric: Metric, labels: Sequence[str], values: Iterable[tuple[Sequen
 
 def as_text(families: Iterable[Family]) -> bytes:
     """What a scraper gets."""
-    return generate_latest(_Families(families))
-
-
-class _Families(Collector):
-    def __init__(self, families: Iterable[Family]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterator[Family]:
-        yield from self._families
+    return generate_latest(cast(Collector, SimpleNamespace(collect=lambda: families)))

@@ -34,9 +34,8 @@ from market_spread.streaming import (
     StatefulMap,
     Text,
 )
-from market_spread.streaming.applications.market_spread import market_spread, market_spread_all_decisions
+from market_spread.streaming.applications.market_spread import market_spread, market_spread_all_decisions, too_wide
 from market_spread.streaming.applications.word_count import word_count
-from market_spread.streaming.rule import too_wide
 from market_spread.streaming.testing import MemoryRun, open_session
 from tests.support.pipelines import NUMBER, SIZE, counting, pass_through, sequence_window
 

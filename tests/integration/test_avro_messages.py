@@ -10,8 +10,8 @@ from typing import Any
 import fastavro
 import pytest
 
-from market_spread.streaming import Avro, Map, Pipeline, RunningTotal, Sink, Source
-from market_spread.streaming.testing import run
+from market_spread.streaming import Avro, Json, Map, Pipeline, PipelineError, RunningTotal, Sink, Source
+from market_spread.streaming.testing import InputRecord, run
 
 MODES = ("micro-batch", "real-time")
 SIDE = {"type": "enum", "name": "Side", "symbols": ["BUY", "SELL"]}
@@ -138,7 +138,7 @@ class TestAvro:
         trade = trades(1)[0] | {"account": "anna", "side": "BUY", "price": None}
         good = encoded(RAW, trade)
         nameless = json.loads(json.dumps(RAW))
-        nameless["fields"][1]["type"] = ["null", "string"]
+        nameless["fields"][1]["type"] = ["null", {"type": "string", "avro.java.string": "String"}]
         other = Avro(Trade, json.dumps(nameless), registry_id=7)
         no_account = b"\0\0\0\0\7" + encoded(nameless, trade | {"account": None})
         whole = b"\0\0\0\0\7" + encoded(nameless, trade)
@@ -184,3 +184,61 @@ class TestAvro:
         assert reasons(found) == [("overflow", 1), ("overflow", 2)]
         cut = run(totals.to(exact).to_sink(sink, name="it"), {"trades": [encoded(RAW, changed[3])]}, mode=mode)
         assert (reasons(cut), cut["positions"]) == ([("overflow", 0)], [])
+
+    def test_a_message_that_says_more_than_there_is_ends_no_job(self, mode: str) -> None:
+        @dataclass
+        class Note:
+            text: str
+            cents: Decimal | None
+
+        schema = {"type": "record", "name": "Note", "fields": [
+            {"name": "text", "type": "string"}, {"name": "cents", "type": ["null", CENTS]},
+            {"name": "next", "type": ["null", "Note"]}, {"name": "more", "type": {"type": "array", "items": "null"}},
+        ]}  # fmt: skip
+        notes = Avro(Note, json.dumps(schema))
+        good = notes.encode({"text": "a", "cents": "-0.05", "next": None, "more": []})
+        # Texts of 2 GiB, and a hundred thousand records in each other.
+        huge = [b"\xfe\xff\xff\xff\x07a", b"\xee\xff\xff\xff\x0f", b"\0\0\2" * 100_000]
+        # 2**64 + 5 and 11 digits; Spark takes the last 64 bits of a decimal of ten.
+        wide = [b"\2a\2" + bytes([2 * len(n)]) + n + b"\0\0" for n in (b"\1\0\0\0\0\0\0\0\5", b"\2\x54\x0b\xe4\0")]
+        copies = Source("notes", notes, key="text_of_key").to_sink(Sink("copies", Json(Note)), name="copies")
+        found = run(copies, {"notes": [good, *huge, *wide, good]}, mode=mode)
+        assert found["copies"] == [b'{"text":"a","cents":-0.050000000000000000}'] * 2
+        assert reasons(found) == [("unreadable_field", at) for at in range(1, 6)]
+
+    def test_a_number_beyond_a_float_is_reported(self, mode: str) -> None:
+        @dataclass
+        class Rate:
+            key_of_it: str | None
+            rate: float
+
+        narrow = json.dumps({"type": "record", "name": "Rate", "fields": [
+            {"name": "key_of_it", "type": ["null", "string"]}, {"name": "rate", "type": "float"},
+        ]})  # fmt: skip
+        rates = [0.1, 1e300, -1e39, float("inf"), float("nan"), 3.4e38]
+        rows = Source("rates", Avro(Rate)).to_sink(Sink("out", Avro(Rate, narrow)), name="rates")
+        given = [Avro(Rate).encode({"key_of_it": None, "rate": rate}) for rate in rates]
+        found = run(rows, {"rates": given}, mode=mode)
+        assert [str(decoded(json.loads(narrow), value)["rate"])[:4] for value in found["out"]] == [
+            "0.10", "inf", "nan", "3.39",
+        ]  # fmt: skip
+        assert reasons(found) == [("overflow", 1), ("overflow", 2)]
+
+    def test_what_java_refuses_in_a_sink_is_a_sentence(self, mode: str) -> None:
+        @dataclass
+        class Rate:
+            rate: float
+
+        text = json.dumps({"type": "record", "name": "my-rate", "fields": [{"name": "rate", "type": "double"}]})
+        rates = Source("rates", Json(Rate)).to_sink(Sink("out", Avro(Rate, text)), name="rates")
+        with pytest.raises(PipelineError, match=r"an Avro schema cannot be read: .*my-rate"):
+            run(rates, {"rates": []}, mode=mode)
+
+    def test_a_key_may_be_named_as_the_message_is_within(self, mode: str) -> None:
+        @dataclass
+        class Rate:
+            rate: float
+
+        rates = Source("rates", Avro(Rate), key="text").to_sink(Sink("out", Json()), name="rates")
+        given = InputRecord(Avro(Rate).encode({"rate": 1.5}), key="EUR")
+        assert run(rates, {"rates": [given]}, mode=mode)["out"] == [b'{"rate":1.5,"text":"EUR"}']

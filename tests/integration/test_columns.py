@@ -17,14 +17,13 @@ from market_spread.controller.plan.plan import state_partition_of
 from market_spread.controller.plan.workload import DEFAULT_WORKLOAD
 from market_spread.loadgen.market.symbols import universe
 from market_spread.streaming import AsOfJoin, Json, Sink, Source, Text
-from market_spread.streaming.applications.market_spread import market_spread
+from market_spread.streaming.applications.market_spread import market_spread, too_wide
 from market_spread.streaming.modes.micro_batch.as_of_join import frames_of
 from market_spread.streaming.modes.real_time import compile as real_time
 from market_spread.streaming.modes.real_time.bit_packing import BitField, BitPacking
 from market_spread.streaming.modes.real_time.compile import PackedRows
 from market_spread.streaming.modes.rows import union_all
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames
-from market_spread.streaming.rule import too_wide
 from tests.support.markets import ids_in
 
 SCHEMA = (

@@ -1,8 +1,9 @@
 """Avro schemas and messages, without Spark: what a record may be, and what is refused before a JVM starts."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from decimal import Decimal
+from time import process_time
 from typing import Any, Literal
 
 import pytest
@@ -96,6 +97,10 @@ def test_a_malformed_message_is_refused(message: bytes) -> None:
         (schema(amount={"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 2}), "Trade.amount is"),
         (schema(amount={"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 19}), "Trade.amount is"),
         (schema(amount={"type": "string", "logicalType": "decimal", "precision": 9}), "Trade.amount is decimal"),
+        (schema(amount={"type": "bytes", "logicalType": "decimal", "precision": 0}), "Trade.amount is decimal"),
+        (schema(amount={"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": None}), "Trade.amount is"),
+        (schema(at_us=["null", ["int"]]), "Trade.at_us is bigint"),
+        (schema(note="X").replace('"X"', '{"type": ' * 20_000 + '"int"' + "}" * 20_000), "cannot be read"),
         (schema(side={"type": "enum", "name": "S", "symbols": ["BUY"]}), "takes 'SELL', and its Avro schema only BUY"),
     ],
 )  # fmt: skip
@@ -122,3 +127,32 @@ def test_a_sink_needs_all_that_its_schema_needs() -> None:
     with pytest.raises(PipelineError, match="the sink 'out' writes no 'venue', which its Avro schema needs"):
         Sink("out", wide)
     assert Sink("out", Avro(Trade, schema(note=["null", "string"]))).needs == wide.fields
+
+
+def test_a_field_that_is_only_the_key_is_none_of_the_message() -> None:
+    @dataclass
+    class Venue:
+        venue: str
+
+    text = json.dumps({"type": "record", "name": "V", "fields": [
+        {"name": "venue", "type": "string"}, {"name": "at_us", "type": "long"}, {"name": "emitted_us", "type": "long"},
+    ]})  # fmt: skip
+    with pytest.raises(PipelineError, match="the sink 'out' writes no 'at_us'"):
+        Sink("out", Avro(Venue, text), key="at_us")
+
+    @dataclass
+    class Stamped(Venue):
+        at_us: int
+        emitted_us: int
+
+    assert Sink("out", Avro(Stamped, text)).needs == ("venue", "at_us")
+
+
+def test_a_wide_record_is_declared_at_once() -> None:
+    wide = make_dataclass("Wide", [(f"f{number}", int) for number in range(200)])
+    fields = [{"name": f"f{number}", "type": "long"} for number in range(200)]
+    begun = process_time()
+    messages = Avro(wide, json.dumps({"type": "record", "name": "Wide", "fields": fields}))
+    copies = Source("in", messages).to_sink(Sink("out", messages), name="copies")
+    assert len(copies.stream.fields) == 200
+    assert process_time() - begun < 2  # a minute, when each field had the whole schema read

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from market_spread.streaming.rule import too_wide
+from market_spread.streaming.applications.market_spread import too_wide
 
 # bid, offer, and whether orders are rejected on them.
 TABLE = [

@@ -187,7 +187,7 @@ class Avro(TypedRecord):
     def avro(self) -> AvroSchema:
         """The schema of the messages."""
         if self.avro_schema is not None:
-            return AvroSchema(self.avro_schema)
+            return AvroSchema(str(self.avro_schema))
         decimal = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 18}
         names: dict[str, Any] = {"bigint": "long", DECIMAL: decimal}
         types = {it.name: names.get(it.type, it.type) for it in self.typed_fields}
@@ -218,7 +218,7 @@ class Avro(TypedRecord):
         if field.name not in members:
             raise PipelineError(f"{where} is not in its Avro schema, which has {', '.join(members)}")
         of, *more = [of for of in members[field.name] if of["type"] != "null"] or [{"type": "null"}]
-        kind, written = _OF_AVRO.get(of["type"], ("", ""))
+        kind, written = _OF_AVRO.get(str(of["type"]), ("", ""))
         if is_decimal(of) and of["precision"] - (behind := of.get("scale", 0)) <= 20 and behind <= 18:
             kind, written = DECIMAL, f"decimal({of['precision']},{behind})"
         if more or kind != field.type:

@@ -77,7 +77,8 @@ class Source:
             raise PipelineError(f"the source {self.name!r} reads a text as it is; cut it by a step, and give it Text()")
         if isinstance(self.messages, TypedRecord) and self.messages.record is None:
             raise PipelineError(f"the source {self.name!r} names no record; declare its messages by a dataclass")
-        if twice := [name for name in self.fields if self.fields.count(name) > 1]:
+        fields = self.fields
+        if twice := [name for name in fields if fields.count(name) > 1]:
             raise PipelineError(
                 f"the source {self.name!r} has two fields {twice[0]!r}; give that of the record another name"
             )
@@ -304,9 +305,9 @@ class Stream:
         return replace(self, branches=tuple(map(change, self.branches)))
 
     def _require(self, what: str, needed: Names) -> None:
-        for name in needed:
-            if name not in self.fields:
-                raise PipelineError(f"{what} the field {name!r}; the rows have {', '.join(self.fields)}")
+        has = self.fields
+        if unknown := [name for name in needed if name not in has]:
+            raise PipelineError(f"{what} the field {unknown[0]!r}; the rows have {', '.join(has)}")
 
 
 @dataclass(frozen=True, slots=True)

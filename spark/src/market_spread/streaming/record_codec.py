@@ -16,7 +16,7 @@ from pyspark.sql.avro.functions import from_avro, to_avro
 from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT_HEADER, InvalidReason, Kind, Layout
 from market_spread.streaming.messages import DECIMAL, Avro, Bytes, Csv, Json, Messages, Names, PipelineError, Text
 
-_MALFORMED = "_malformed"
+_MALFORMED, _TEXT = "_malformed", "_text"
 CSV = {"escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}  # as RFC 4180 has it
 MESSAGES_METRIC = "messages"  # in the progress of a batch, once per source
 _END = bytes(range(0xF0, 0x100))  # put behind an Avro message, whose reader says nothing of what it leaves
@@ -71,24 +71,18 @@ def frames_to_messages(frames: DataFrame, messages: Messages, more: Names = ()) 
     used.
     """
     if not isinstance(messages, Layout):
-        text, problem = F.col("value").cast("string"), _unless(F.is_valid_utf8("value"))
+        value, problem = F.col("value").cast("string"), _unless(F.is_valid_utf8("value"))
+        name = "text" if isinstance(messages, Text) else messages.field if isinstance(messages, Bytes) else _TEXT
         if isinstance(messages, Bytes):
-            text, problem = F.col("value"), F.lit(None)
-        if isinstance(messages, Avro):
-            text = F.substring("value", len(messages.prefix) + 1, 2**31 - 1)
-            is_another = ~F.startswith("value", F.lit(messages.prefix))
-            problem = F.when(is_another, InvalidReason.UNKNOWN_FORMAT.value)
+            value, problem = F.col("value"), F.lit(None)
+        elif isinstance(messages, Avro):
+            value = F.substring("value", len(messages.prefix) + 1, 2**31 - 1)
+            problem = F.when(~F.startswith("value", F.lit(messages.prefix)), InvalidReason.UNKNOWN_FORMAT.value)
         whole = frames.select(
-            text.alias("text"), "topic", "partition", "offset", F.lit(0).alias("position"), "sent_us", "read_us",
+            value.alias(name), "topic", "partition", "offset", F.lit(0).alias("position"), "sent_us", "read_us",
             F.coalesce("frame_reason", problem).alias("reason"), *more,
         )  # fmt: skip
-        match messages:
-            case Text():
-                return whole
-            case Bytes():
-                return whole.withColumnRenamed("text", messages.field)
-            case Json() | Csv() | Avro():
-                return _parsed(whole, messages)
+        return whole if isinstance(messages, Text | Bytes) else _parsed(whole, messages)
     position = F.explode(F.sequence(F.lit(0), F.col("messages") - 1)).alias("position")
     source = ("topic", "partition", "offset", "sent_us", "read_us", "frame_reason", *more)
     rows = frames.select("value", *source, position)
@@ -105,13 +99,15 @@ def _parsed(rows: DataFrame, messages: Json | Csv | Avro) -> DataFrame:
     missing = F.lit(False)
     for field in messages.typed_fields:
         value = record[field.name]
+        if field.written != field.type:
+            readable = readable & (value.isNull() | value.try_cast(field.written).isNotNull())
         if isinstance(messages, Avro) and field.type == "string":
             readable = readable & F.coalesce(F.is_valid_utf8(value), F.lit(True))
         readable = readable & F.coalesce(value.isin(*field.values), F.lit(True)) if field.values else readable
         missing = missing if field.is_nullable else missing | value.isNull()
     reason = F.coalesce("reason", _unless(readable), F.when(missing, InvalidReason.MISSING_VALUE.value))
     fields = (record[field.name].cast(field.type).alias(field.name) for field in messages.typed_fields)
-    others = (name for name in rows.columns if name not in ("text", "reason"))
+    others = (name for name in rows.columns if name not in (_TEXT, "reason"))
     return rows.withColumn("_parsed", parsed).select(*fields, *others, reason.alias("reason"))
 
 
@@ -121,7 +117,7 @@ def _avro(messages: Avro) -> tuple[Column, Column, Column]:
     Spark reads nothing behind the end of a record, so that is put where something known must follow.
     """
     written, read = (_with_end(text) for text in (messages.avro.text, messages.avro.only(messages.fields)))
-    parsed = from_avro(F.concat("text", F.lit(_END)), written, {"mode": "FAILFAST", "avroSchema": read})
+    parsed = from_avro(F.concat(_TEXT, F.lit(_END)), written, {"mode": "FAILFAST", "avroSchema": read})
     is_whole = F.coalesce(F.col("_parsed.end") == F.lit(_END), F.lit(False))
     # In the other mode an unreadable message is one of which all fields are null.
     return null_if_it_raises(parsed), F.col("_parsed.only"), is_whole
@@ -130,21 +126,23 @@ def _avro(messages: Avro) -> tuple[Column, Column, Column]:
 def _with_end(schema: str) -> str:
     end = {"type": "fixed", "name": "market_spread_end", "size": len(_END)}
     both = [{"name": "only", "type": json.loads(schema)}, {"name": "end", "type": end}]
-    text = json.dumps({"type": "record", "name": "market_spread_both", "fields": both})
+    return _parsed_by_java(json.dumps({"type": "record", "name": "market_spread_both", "fields": both}))
+
+
+def _parsed_by_java(schema: str) -> str:
+    """The schema. PipelineError if Avro's Java, which is stricter than fastavro, refuses it."""
     jvm: Any = SparkSession.active()._jvm
     try:
-        jvm.org.apache.avro.Schema.Parser().parse(text)
+        jvm.org.apache.avro.Schema.Parser().parse(schema)
     except Py4JJavaError as error:
         why = error.java_exception.getMessage()
-        raise PipelineError(
-            f"the Avro schema {schema:.80} cannot be read: {why}; give one as it is specified"
-        ) from None
-    return text
+        raise PipelineError(f"an Avro schema cannot be read: {why}; write it as Avro specifies") from None
+    return schema
 
 
 def written_as_avro(messages: Avro, record: Column) -> Column:
     """The bytes of messages with the fields of this struct."""
-    return F.concat(F.lit(messages.prefix), to_avro(record, messages.avro.text))
+    return F.concat(F.lit(messages.prefix), to_avro(record, _parsed_by_java(messages.avro.text)))
 
 
 def null_if_it_raises(column: Column) -> Column:
@@ -169,19 +167,19 @@ def _texts(messages: Json | Csv) -> tuple[Column, Column, Column]:
     """
     options, record = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _MALFORMED}, F.col("_parsed")
     if isinstance(messages, Csv):
-        parse, options, text, schema = F.from_csv, options | CSV, F.col("text"), messages.schema
+        parse, options, text, schema = F.from_csv, options | CSV, F.col(_TEXT), messages.schema
     else:
-        parse, text = F.from_json, F.concat(F.lit('{"only":['), "text", F.lit('],"end":0}'))
+        parse, text = F.from_json, F.concat(F.lit('{"only":['), _TEXT, F.lit('],"end":0}'))
         schema = f"only array<struct<{messages.schema}>>, end int"
         # A text with brackets can end the array and begin another one.
-        is_alone = ~F.col("text").rlike(r"\]\s*,") | (F.array_join(F.json_object_keys(text), " ") == "only end")
+        is_alone = ~F.col(_TEXT).rlike(r"\]\s*,") | (F.array_join(F.json_object_keys(text), " ") == "only end")
         record = F.when((F.size("_parsed.only") == 1) & is_alone, F.get("_parsed.only", F.lit(0)))
     parsed = parse(text, f"{schema}, `{_MALFORMED}` string", options)
     readable = record.isNotNull() & F.col(f"_parsed.{_MALFORMED}").isNull()
     for field in messages.typed_fields:
         if field.type == DECIMAL:  # Spark leaves commas out: "1,5" is 15 to it
-            texts = parse("text", messages.schema.replace(DECIMAL, "string"), options)
-            has_comma = F.when(F.col("text").rlike('"[^"]*,'), texts[field.name].contains(","))
+            texts = parse(_TEXT, messages.schema.replace(DECIMAL, "string"), options)
+            has_comma = F.when(F.col(_TEXT).rlike('"[^"]*,'), texts[field.name].contains(","))
             readable = readable & ~F.coalesce(has_comma, F.lit(False))
     return parsed, record, readable
 

@@ -26,10 +26,9 @@ from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME, duration
 from market_spread.common.jvm.archives import named_jvms
 from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.streaming.modes import registry
-from market_spread.streaming.modes.failures import sentence_of
 from market_spread.streaming.modes.registry import BY_NAME
 from market_spread.streaming.modes.rows import late_in
-from market_spread.streaming.modes.support import check
+from market_spread.streaming.modes.support import check, sentence_of
 from market_spread.streaming.pipeline import INVALID, Pipeline
 
 _BATCH_S, _POLL_S = 0.4, 0.02

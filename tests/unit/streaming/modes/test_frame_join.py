@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from market_spread.common.wire.layout import NBBO, ORDER, InvalidReason
 from market_spread.streaming import AsOfJoin, Source
-from market_spread.streaming.applications.market_spread import market_spread
+from market_spread.streaming.applications.market_spread import market_spread, too_wide
 from market_spread.streaming.modes.micro_batch.as_of_join import Array, FrameJoin, Messages, RecordFrame
-from market_spread.streaming.rule import too_wide
 
 REJECTED = market_spread().stream.state
 ORDERS = Source("orders", ORDER, time="intended_us")

@@ -9,8 +9,7 @@ from market_spread.host_tuner.config import HOUSEKEEPING, Sysctl, TuningProfile
 from market_spread.host_tuner.tree import HostTree
 from market_spread.host_tuner.values import Cpus, Value, at_most, chosen, cpu_list, cpu_mask, exactly, parse_list
 
-CPU = "sys/devices/system/cpu"
-IRQ = "proc/irq"
+CPU, IRQ = "sys/devices/system/cpu", "proc/irq"
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage"
 WORKQUEUE_MASK = "sys/devices/virtual/workqueue/cpumask"
 

@@ -1,4 +1,9 @@
-"""Market Spread: quotes update the state of their symbol; orders in a market with too wide a spread are rejected."""
+"""Market Spread: quotes update the state of their symbol; orders in a market with too wide a spread are rejected.
+
+The reference's rule (`d >= 0.05 or d / mid >= 0.05` dollars) without the division, exact for integers, numpy arrays and
+Spark columns alike. The two agree wherever the mid is above zero; docs/architecture.md says what becomes of others.
+Prices are in 1/10,000 dollar.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +13,8 @@ from pyspark.sql import functions as F
 
 from market_spread.common.wire.layout import ACCEPTED, ALERT, DECISION, NBBO, ORDER, REJECTED
 from market_spread.streaming import AsOfJoin, Map, Pipeline, Row, Sink, Source, Stream
-from market_spread.streaming.rule import too_wide
+
+SPREAD_MAX = 500  # 1/10,000 dollar: 5 cents
 
 
 def market_spread() -> Pipeline:
@@ -38,6 +44,16 @@ def _orders_with_quotes(emit: Callable[[Row], Any] | None) -> Stream:
 def is_rejected(order: Row) -> object:
     """Whether an order is rejected. Without a quote, bid and offer are 0, which is too wide."""
     return too_wide(order.bid, order.offer)
+
+
+def too_wide(bid: Any, offer: Any) -> Any:
+    """Whether orders are rejected on this quote: a spread of at least 5 cents, or of at least 5% of the mid.
+
+    So a quote of 0 and 0 is no market and rejects, as does any that is not crossed with a mid below zero; a crossed
+    one (offer below bid) with a mid above zero does not.
+    """
+    spread = offer - bid
+    return (spread >= SPREAD_MAX) | (40 * spread >= bid + offer)
 
 
 def verdict(order: Row) -> Column:

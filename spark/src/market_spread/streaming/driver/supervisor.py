@@ -15,7 +15,7 @@ from market_spread.common.logs import log_event
 from market_spread.streaming.driver.engine import SparkEngine
 from market_spread.streaming.driver.progress import Partition, QueryProgress, new_commits
 from market_spread.streaming.driver.replica_schedule import ReplicaSchedule
-from market_spread.streaming.modes.failures import sentence_of
+from market_spread.streaming.modes.support import sentence_of
 from market_spread.v1.control_pb2 import Phase
 
 _log = logging.getLogger(__name__)

@@ -204,6 +204,10 @@ def _fits(column: Column, field: Field | TypedField) -> Column:
     """Whether a value can be written as the field; of a declared type, null can."""
     if isinstance(field, TypedField):
         takes = column.isin(*field.values) if field.values else column.try_cast(field.written).isNotNull()
+        takes = takes & F.is_valid_utf8(column.cast("string")) if field.type == "string" else takes
+        if field.written == "float":  # what is beyond would become infinite
+            limit = F.lit(float("inf"))
+            takes = takes & ((F.abs(column.try_cast("float")) < limit) | ~(F.abs(column.try_cast("double")) < limit))
         if field.type == DECIMAL != field.written:  # the digits behind the last one would be cut off
             takes = takes & (column.try_cast(DECIMAL) == column.try_cast(field.written))
         is_whole = column.try_cast("double") % 1 == 0  # of any other number the fraction would be cut off
@@ -229,7 +233,7 @@ def _record(sink: Sink, topics: Mapping[str, str], pipeline: Pipeline) -> dict[s
         case Text() as text:
             value = _filled_in(text.pattern, any(isinstance(it.messages, Layout) for it in pipeline.sources))
         case Bytes() as any_bytes:
-            value = F.col(any_bytes.field)
+            value = F.col(any_bytes.field).cast("string")  # which leaves bytes as they are
         case Json() | Csv() | Avro() as record:
             columns = [F.col(field.name).cast(field.written).alias(field.name) for field in record.typed_fields]
             typed = F.struct(*(columns or map(F.col, pipeline.stream.fields)))

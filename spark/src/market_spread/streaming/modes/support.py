@@ -1,7 +1,9 @@
-"""Which pipelines a mode can run; others are refused before Spark sees them."""
+"""Which pipelines a mode can run, others being refused before Spark sees them; and why a query has failed."""
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from pathlib import Path
 
 from market_spread.common.job_contract import MICRO_BATCH, REAL_TIME
 from market_spread.common.wire.layout import BUCKETS_MAX, Field, Kind, Layout
@@ -112,3 +114,14 @@ def _fields(pipeline: Pipeline) -> Iterator[tuple[Source, Field]]:
     for source in pipeline.sources:
         if isinstance(source.messages, Layout):
             yield from ((source, field) for field in source.messages.fields[1:])
+
+
+def sentence_of(error: Exception) -> str:
+    """What it says, without details; of an error in a Python worker what was raised there, and the user's line."""
+    first, *more = str(error).strip().splitlines() or [type(error).__name__]
+    first = re.sub(r"^\[STREAM_FAILED\] .*? terminated with exception: |( SQLSTATE: \w+)+$", "", first)
+    raised = (line for line in more if line[:1].strip() and first.endswith("Traceback (most recent call last):"))
+    places = [(Path(file), line) for file, line in re.findall(r'^ +File "(.+)", line (\d+)', str(error), re.MULTILINE)]
+    # Not the packages of an environment, or of the image.
+    where = [f"{file.name}:{line}: " for file, line in places[-1:] if not {"site-packages", "packages"} & {*file.parts}]
+    return "".join([*where, next(raised, first)])

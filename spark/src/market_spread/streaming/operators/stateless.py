@@ -180,12 +180,10 @@ class Sink:
     keep: Callable[[Row], Any] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.messages, Avro) and (
-            no := [it for it in self.messages.avro.required if it not in self.needs]
-        ):
-            raise PipelineError(
-                f"the sink {self.name!r} writes no {no[0]!r}, which its Avro schema needs; name it in the record"
-            )
+        written = fields_of(self.messages)
+        required = self.messages.avro.required if isinstance(self.messages, Avro) else ()
+        if no := [name for name in required if name not in written]:
+            raise PipelineError(f"the sink {self.name!r} writes no {no[0]!r}, which its Avro schema needs; name it")
 
     @property
     def writes_stamps(self) -> bool:

@@ -17,8 +17,7 @@ from market_spread.controller.statistics.intervals import Floats
 
 # With fewer, noise that depends on what was before is called a change in more than 1 of 100 runs.
 POINTS_MIN = 40
-CHANGE_SHARE_MIN = 0.5
-LENGTH_SHARE_MIN = 0.1
+CHANGE_SHARE_MIN, LENGTH_SHARE_MIN = 0.5, 0.1
 # Of independent noise the CUSUM's supremum is above 1.63 in 1 of 100 runs (Kolmogorov); this is so much more because
 # the dependence is estimated from few points. Both limits were set in simulation:
 # tests/unit/controller/analysis/test_steadiness.py.

@@ -23,8 +23,7 @@ _ROUND_TRIP_S = 20.0
 # A busy machine answers late; what is shorter explains no stall that matters.
 SILENCE_NS_MIN = 500_000_000
 _KEPT_MAX = 1_000
-_EVERY_S = 0.1
-_BROKER_EVERY_S = 2.0
+_EVERY_S, _BROKER_EVERY_S = 0.1, 2.0
 _ANSWER_S = 300.0
 # What was not looked at for longer is not known.
 _LOOKS_APART_NS_MAX = 1_000_000_000

@@ -24,8 +24,7 @@ from market_spread.controller.compare.runs import RecordedRun
 from market_spread.controller.statistics import inference
 from market_spread.controller.statistics.inference import ConfidenceInterval
 
-RUNS_MIN = 8
-SIGNIFICANCE = 0.05
+RUNS_MIN, SIGNIFICANCE = 8, 0.05
 
 # Void runs that are as unequal as this between two groups, or as many, choose the runs that are left. Both err on the
 # side of no verdict: a dozen runs show only a large inequality.

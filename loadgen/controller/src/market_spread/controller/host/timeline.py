@@ -20,8 +20,7 @@ SCHEMA = pa.schema([("unix_s", pa.int64()), ("component", pa.string()), ("name",
 _KEY = "component", "name"
 _BATCHES_TOGETHER = 100  # each row group costs some kilobytes
 _FLUSH_S, _CLOSE_S = 5, 5.0
-_SECOND_NS = 1_000_000_000
-_LATE_NS = _SECOND_NS // 2
+_SECOND_NS, _LATE_NS = 1_000_000_000, 500_000_000
 
 Floats = npt.NDArray[np.float64]
 Row = tuple[int, str, str, float]

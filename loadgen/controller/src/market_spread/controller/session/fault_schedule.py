@@ -27,7 +27,7 @@ class FaultSchedule:
         """Count the times of the faults from this moment on. threaded: else who calls it calls `step`."""
         begin_ns = begin_unix_ns - self._clock.unix_ns() + self._clock.monotonic_ns()
         for fault in self._faults:
-            self._due.enterabs(begin_ns + round(fault.at_s * 1e9), 0, self._begin, (fault,))
+            self._due.enterabs(begin_ns + round(fault.at_s * 1e9), 1, self._begin, (fault,))
         if threaded and self._faults:
             self._thread.start()
 
@@ -62,7 +62,10 @@ class FaultSchedule:
         if not self._closing.is_set():
             self.begun.append((began_unix_ns := self._clock.unix_ns(), fault))
             self._environment.strike(fault)
-            self._due.enter(round(fault.for_s * 1e9), 0, self._end, (fault, began_unix_ns))
+            if fault.for_s:
+                self._due.enter(round(fault.for_s * 1e9), 0, self._end, (fault, began_unix_ns))
+            else:
+                self._end(fault, began_unix_ns)
 
     def _end(self, fault: Fault, began_unix_ns: int) -> None:
         self._environment.heal(fault)

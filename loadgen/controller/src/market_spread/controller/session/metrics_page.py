@@ -41,8 +41,7 @@ from market_spread.v1.metrics_pb2_grpc import MetricsStub
 FILE_NAME = "metrics.html"
 WAITING_MAX = 200
 CALL_DEADLINE_S, CLOSE_S = 1.0, 2.0
-_RETRY_S = 0.5
-_EXPORT_S = 60
+_RETRY_S, _EXPORT_S = 0.5, 60
 _CHECK_S = 0.5
 
 _log = logging.getLogger(__name__)

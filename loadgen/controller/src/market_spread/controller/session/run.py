@@ -23,8 +23,7 @@ from market_spread.controller.plan.workload import run_limits
 from market_spread.controller.session.fault_schedule import FaultSchedule
 from market_spread.v1 import control_pb2 as pb
 
-POLL_S = 0.25
-_DRAIN_TIMEOUT_S = 300
+POLL_S, _DRAIN_TIMEOUT_S = 0.25, 300
 _SEND_AHEAD_NS = 500_000_000
 _WORKING_OFF = "working off the warm-up"
 

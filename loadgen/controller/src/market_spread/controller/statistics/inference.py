@@ -14,8 +14,7 @@ from market_spread.controller.statistics.intervals import Floats
 
 # Of change points.
 SEGMENT_MIN = 5
-PERMUTATIONS = 499
-SIGNIFICANCE = 0.05
+PERMUTATIONS, SIGNIFICANCE = 499, 0.05
 # The least autocorrelation of neighbours that is assumed of a machine's runs, which short series cannot show.
 MEMORY_MIN, _MEMORY_MAX = 0.5, 0.95
 _FORGOTTEN = 0.02

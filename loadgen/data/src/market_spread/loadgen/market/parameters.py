@@ -12,8 +12,7 @@ from market_spread.common.wire.layout import BUCKETS_MAX, WARM_UP_ORDER_ID_MIN
 from market_spread.loadgen.market.symbols import SYMBOLS_MAX, SYMBOLS_MIN, accepting_count
 
 REJECTED_SHARE = 1 / 70_000
-ORDER_ID_END = 10_000_000_000
-SEQUENCE_MAX = 10**12 - 1
+ORDER_ID_END, SEQUENCE_MAX = 10_000_000_000, 10**12 - 1
 STATE_PARTITIONS_MAX = 1000
 
 

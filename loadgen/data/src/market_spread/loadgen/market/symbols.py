@@ -30,8 +30,7 @@ REJECT_TICKERS = (
 _NAMES_OF_1_TO_4_LETTERS = 26 + 26**2 + 26**3 + 26**4
 # Coprime to the number of names: its multiples visit every name once, in an order that looks drawn.
 _NAME_STRIDE = 293_339
-_SECOND_CLASS_EVERY = 50
-_NAMES_AT_ONCE = 1000
+_SECOND_CLASS_EVERY, _NAMES_AT_ONCE = 50, 1000
 # Cheap symbols are those below a dollar, where 5% of the mid is less than 5 cents. Of the probes more are cheap, as few
 # of their orders meet a tight quote.
 _CHEAP_EVERY, _CHEAP_PROBE_EVERY = 8, 4

@@ -20,8 +20,7 @@ from market_spread.loadgen.oracle.quote_book import ClosedBook, InputJudge, Quot
 UNCHECKED_SHARE_MAX = 2 / 3
 # Where more than so many and so large a share are undecided, some other order must be accepted for certain: else a job
 # that never accepts would pass.
-_UNDECIDED_SHARE = 1 / 2
-_UNDECIDED_FEW = 100
+_UNDECIDED_SHARE, _UNDECIDED_FEW = 1 / 2, 100
 SENTENCES_MAX = 10
 WHOLE_RUN = ((-(2**62), 2**62),)
 _NEAR_US = 1_000_000

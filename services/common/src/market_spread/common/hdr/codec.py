@@ -23,8 +23,7 @@ SLOTS = 23_552
 
 _HEADER = struct.Struct(">IIIIQQd")
 _COOKIE = 0x1C849313
-_WORD_BYTES = 8
-_VARINT_BYTES_MAX = 9
+_WORD_BYTES, _VARINT_BYTES_MAX = 8, 9
 _PAYLOAD_BYTES_MAX = _HEADER.size + _VARINT_BYTES_MAX * SLOTS
 # So that the sum over all buckets fits 64 bits.
 _COUNT_MAX = 2**48

@@ -80,7 +80,9 @@ PARTITION_COMMITTED = counter(
 )
 JOB_BATCH = gauge("job_batch_id", "Number of the newest committed batch")
 JOB_COMMIT = gauge("job_commit_seconds", "From the end of the trigger to the commit of the newest batch")
-JOB_LATE = counter("job_rows_late", "Rows that came too late for a step that goes by time, as Spark counts them")
+JOB_LATE = counter(
+    "job_rows_late", "Rows that came too late for a step by time: exactly if a sink gets them, else by Spark's count"
+)
 JOB_RESTARTS = counter("job_restarts", "Starts of the query after a failure")
 
 # Every process

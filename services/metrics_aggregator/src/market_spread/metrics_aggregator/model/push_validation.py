@@ -19,8 +19,7 @@ from market_spread.v1.metrics_pb2 import IntervalHistogram, Judgement, NoteReque
 
 TEXT_CHARACTERS_MAX = 200
 KNOWN_MAX = 20_000
-SENTENCE_CHARACTERS_MAX = 2_000
-RESULT_CHARACTERS_MAX = 1_000_000
+SENTENCE_CHARACTERS_MAX, RESULT_CHARACTERS_MAX = 2_000, 1_000_000
 FAILED_MAX, ROWS_MAX = 100, 100
 AHEAD_MAX_NS, SEQUENCE_MAX = 86_400_000_000_000, 2**53
 # The percentiles that a limit may be on, by name, as quantiles.

@@ -13,8 +13,7 @@ from market_spread.metrics_aggregator.model.series import Series, SeriesId
 from market_spread.v1.metrics_pb2 import NoteRequest, PushRequest
 
 SERIES_MAX, EPOCHS_MAX = 2_000, 2_000
-RUNS_LIVE_MAX = 100
-NOTES_MAX = 1_000
+RUNS_LIVE_MAX, NOTES_MAX = 100, 1_000
 HISTORY_BYTES_MAX = 512 * 1024 * 1024
 
 

@@ -197,7 +197,8 @@ def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     jvms, jars = local_jvms(find_java(), JarCache()), JarCache().paths("broker")
     folder = tmp_path_factory.mktemp("broker")
     made = Broker(folder=folder, java=find_java(), jars=jars, clock=SystemClock(), archive_option=jvms.broker_option)
-    made.start()
+    made.launch()
+    made.wait()
     try:
         KafkaBroker(made.bootstrap_servers).create_topics({"nbbo": PARTITIONS, "orders": PARTITIONS, "alerts": 1})
         yield made

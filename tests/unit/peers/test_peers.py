@@ -48,9 +48,7 @@ def test_every_jvm_has_the_heap_and_the_collector_of_sparks(peer: Peer) -> None:
     given = [*command.environment.get("JVM_ARGS", "").split(), *map(str, command.words)]
 
     heap = read_workload(WORKLOAD).job.memory
-    wanted = [
-        f"-Xms{heap}",
-        f"-Xmx{heap}",
-        *BY_NAME["real-time"].session_settings["spark.driver.defaultJavaOptions"].split(),
-    ]
+    of_spark = BY_NAME["real-time"].session_settings["spark.driver.defaultJavaOptions"].split()
+    # What is of Java; the others are limits of Avro's, which no peer reads.
+    wanted = [f"-Xms{heap}", f"-Xmx{heap}", *(word for word in of_spark if word.startswith("-X"))]
     assert sorted(word for word in given if word.startswith("-X")) == sorted(wanted)

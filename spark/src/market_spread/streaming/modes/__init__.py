@@ -1,3 +1,3 @@
 """How Spark runs an application: a module a mode."""
 
-__all__ = ["failures", "registry", "rows", "support"]
+__all__ = ["registry", "rows", "support"]

@@ -16,9 +16,9 @@ LONGEST = tuple(
     f"integration/test_{name}"
     for name in (
         "your_system", "applications", "messages_of_pipelines", "prometheus", "columns", "counting", "compare",
-        "kafka_security", "run_document", "run", "modes_agree", "decisions", "replay", "continuous_integration",
-        "wrong_jobs", "recovery", "second_run", "snippets", "feature_cost", "sender_receiver", "early_end", "peers",
-        "up_down",
+        "kafka_security", "avro_messages", "run_document", "run", "modes_agree", "decisions", "replay",
+        "continuous_integration", "wrong_jobs", "recovery", "second_run", "snippets", "feature_cost", "sender_receiver",
+        "early_end", "peers", "up_down",
     )
 )  # fmt: skip
 # How many tests are left to `make test-full`: counted where they are collected, said where the session is reported.

@@ -573,8 +573,10 @@ _stall_stamped(
 decisions = _List()
 
 
-def _decisions(name: str, sentence: str, *caught: str, decided: Callable[[Decisions], Decisions]) -> None:
-    decisions.mutants.append(Mutant(name, sentence, System(standstill_us=400_000), caught, decided))
+def _decisions(
+    name: str, sentence: str, *caught: str, decided: Callable[[Decisions], Decisions], says: str = ""
+) -> None:
+    decisions.mutants.append(Mutant(name, sentence, System(standstill_us=400_000), caught, decided, says))
 
 
 def _some(decisions: Decisions) -> Bools:
@@ -639,6 +641,14 @@ for _name in ("account", "quantity", "price", "bid", "offer", "quote_sequence", 
 _decisions(
     "accepted_late", "decisions that accept come 10 s late", "slow",
     decided=lambda right: replace(right, received_us=right.received_us + 10_000_000 * (right.verdict == _ACCEPTED)),
+)  # fmt: skip
+_decisions(
+    "accepted_later_and_later", "decisions that accept come later and later, by no more than the objective", "slow",
+    decided=lambda right: replace(
+        right,
+        received_us=right.received_us + (right.intended_us - BEGIN_US) // 10 * (right.verdict == _ACCEPTED),
+    ),
+    says="the median latency of all decisions grew",
 )  # fmt: skip
 _decisions("decided_on_older", "decisions name the first quote that was met", "stale", decided=_on_an_older_quote)
 

@@ -44,9 +44,7 @@ class AvroSchema:
     @property
     def required(self) -> tuple[str, ...]:
         """The fields that have a value in every record."""
-        return tuple(
-            name for name, options in self.members.items() if len(options) == 1 or {"type": "null"} not in options
-        )
+        return tuple(name for name, of in self.members.items() if len(of) == 1 or {"type": "null"} not in of)
 
     def only(self, names: Iterable[str]) -> str:
         """A schema of these fields, as JSON: by Avro's rules a reader that has it skips the others."""

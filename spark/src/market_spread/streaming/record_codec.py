@@ -17,6 +17,7 @@ from market_spread.common.wire.layout import FORMAT_HEADER, FORMAT_VERSION, SENT
 from market_spread.streaming.messages import DECIMAL, Avro, Bytes, Csv, Json, Messages, Names, PipelineError, Text
 
 _MALFORMED, _TEXT = "_malformed", "_text"
+_UNREADABLE = InvalidReason.UNREADABLE_FIELD.value
 CSV = {"escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}  # as RFC 4180 has it
 MESSAGES_METRIC = "messages"  # in the progress of a batch, once per source
 _END = bytes(range(0xF0, 0x100))  # put behind an Avro message, whose reader says nothing of what it leaves
@@ -71,7 +72,7 @@ def frames_to_messages(frames: DataFrame, messages: Messages, more: Names = ()) 
     used.
     """
     if not isinstance(messages, Layout):
-        value, problem = F.col("value").cast("string"), _unless(F.is_valid_utf8("value"))
+        value, problem = F.col("value").cast("string"), F.when(~F.is_valid_utf8("value"), _UNREADABLE)
         name = "text" if isinstance(messages, Text) else messages.field if isinstance(messages, Bytes) else _TEXT
         if isinstance(messages, Bytes):
             value, problem = F.col("value"), F.lit(None)
@@ -105,7 +106,7 @@ def _parsed(rows: DataFrame, messages: Json | Csv | Avro) -> DataFrame:
             readable = readable & F.coalesce(F.is_valid_utf8(value), F.lit(True))
         readable = readable & F.coalesce(value.isin(*field.values), F.lit(True)) if field.values else readable
         missing = missing if field.is_nullable else missing | value.isNull()
-    reason = F.coalesce("reason", _unless(readable), F.when(missing, InvalidReason.MISSING_VALUE.value))
+    reason = F.coalesce("reason", F.when(~readable, _UNREADABLE).when(missing, InvalidReason.MISSING_VALUE.value))
     fields = (record[field.name].cast(field.type).alias(field.name) for field in messages.typed_fields)
     others = (name for name in rows.columns if name not in (_TEXT, "reason"))
     return rows.withColumn("_parsed", parsed).select(*fields, *others, reason.alias("reason"))
@@ -184,10 +185,6 @@ def _texts(messages: Json | Csv) -> tuple[Column, Column, Column]:
     return parsed, record, readable
 
 
-def _unless(readable: Column) -> Column:
-    return F.when(~readable, InvalidReason.UNREADABLE_FIELD.value)
-
-
 def _text(layout: Layout, offset: int, width: int) -> Column:
     start = F.col("position") * layout.width + (offset + 1)
     return F.substring("value", start, F.lit(width)).cast("string")
@@ -231,7 +228,7 @@ def _message_reason(layout: Layout) -> Column:
         elif field.kind is Kind.LETTER:
             readable = readable & F.col(field.name).isin(*field.letters)
     kind = F.col(layout.fields[0].name) == layout.letter
-    return F.when(~kind, InvalidReason.UNKNOWN_KIND.value).when(~readable, InvalidReason.UNREADABLE_FIELD.value)
+    return F.when(~kind, InvalidReason.UNKNOWN_KIND.value).when(~readable, _UNREADABLE)
 
 
 def _header(name: str) -> Column:

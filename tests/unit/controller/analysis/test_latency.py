@@ -247,6 +247,10 @@ def with_latency(latency_us: np.ndarray[tuple[int], np.dtype[np.int64]], *, dura
     return alerts_of(list(intended_us), send_lag_us=0, ingest_us=0, compute_us=0, delivery_us=list(latency_us))
 
 
+def growth_of(alerts: Alerts, boundaries: Sequence[Boundary]) -> Growth:
+    return latency_growth(alerts.intended_us, alerts.received_us - alerts.intended_us, boundaries)
+
+
 def noisy(count: int, *, seed: int = 1) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Latencies of some 10 ms, now and then of 300 ms."""
     random = np.random.default_rng(seed)
@@ -256,13 +260,13 @@ def noisy(count: int, *, seed: int = 1) -> np.ndarray[tuple[int], np.dtype[np.in
 
 
 def test_constant_latency_does_not_grow() -> None:
-    growth = latency_growth(with_latency(np.full(400, 10_000)), ())
+    growth = growth_of(with_latency(np.full(400, 10_000)), ())
 
     assert (growth.grown_us, growth.p50_us, growth.agreement, growth.is_queue) == (0, 10_000, 0.0, False)
 
 
 def test_growth_is_the_trend_over_the_measured_time() -> None:
-    growth = latency_growth(with_latency(np.arange(4_000) * 500), ())
+    growth = growth_of(with_latency(np.arange(4_000) * 500), ())
 
     assert growth.grown_us == pytest.approx(2_000_000, rel=0.01)
     assert growth.p50_us == pytest.approx(1_000_000, rel=0.01)
@@ -277,7 +281,7 @@ def test_overload_by_a_twentieth_for_a_minute_is_a_queue(before_us: int) -> None
     standing_us = 500_000 * (age_us // 10_000_000)  # a standstill at each batch end is not caught up with
 
     for queued_us in (age_us // 20, age_us // 20 + standing_us):
-        assert latency_growth(with_latency(before_us + queued_us + noisy(12_000)), ()).is_queue
+        assert growth_of(with_latency(before_us + queued_us + noisy(12_000)), ()).is_queue
 
 
 def test_overload_of_twice_the_rate_is_a_queue_although_every_alert_meets_a_boundary() -> None:
@@ -290,7 +294,7 @@ def test_overload_of_twice_the_rate_is_a_queue_although_every_alert_meets_a_boun
 
 @pytest.mark.parametrize("seed", range(20))
 def test_noise_is_no_queue(seed: int) -> None:
-    assert not latency_growth(with_latency(noisy(2_000, seed=seed)), ()).is_queue
+    assert not growth_of(with_latency(noisy(2_000, seed=seed)), ()).is_queue
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -304,7 +308,7 @@ def test_spikes_at_boundaries_are_no_queue_even_if_they_grow(known: bool) -> Non
         latency_us[held_up] += begin_us + gap_us - age_us[held_up]
         boundaries.append(Boundary(T0_US + begin_us, T0_US + begin_us + gap_us))
 
-    growth = latency_growth(with_latency(latency_us), boundaries if known else ())
+    growth = growth_of(with_latency(latency_us), boundaries if known else ())
 
     assert not growth.is_queue
 
@@ -314,7 +318,7 @@ def test_what_falls_into_a_boundary_has_no_part_in_the_growth() -> None:
     after_us = 30_000_000
     latency_us[6_000:] = 0
 
-    growth = latency_growth(with_latency(latency_us), [Boundary(T0_US + after_us, T0_US + 2 * after_us)])
+    growth = growth_of(with_latency(latency_us), [Boundary(T0_US + after_us, T0_US + 2 * after_us)])
 
     assert growth.duration_us == after_us - 5_000
     assert growth.is_queue
@@ -323,7 +327,7 @@ def test_what_falls_into_a_boundary_has_no_part_in_the_growth() -> None:
 def test_slow_start_is_no_queue() -> None:
     latency_us = np.concatenate([np.full(3_000, 900_000), noisy(9_000)])
 
-    assert not latency_growth(with_latency(latency_us), ()).is_queue
+    assert not growth_of(with_latency(latency_us), ()).is_queue
 
 
 @pytest.mark.parametrize(
@@ -344,12 +348,12 @@ def test_queue_is_a_clear_growth_by_more_than_the_runs_own_median(
 
 
 def test_few_alerts_do_not_tell_growth() -> None:
-    growth = latency_growth(with_latency(np.arange(39) * 100_000), ())
+    growth = growth_of(with_latency(np.arange(39) * 100_000), ())
 
     assert growth == Growth(not_evaluated="too few samples (39, at least 40 are needed)")
 
 
 def test_alerts_of_one_moment_do_not_tell_growth() -> None:
-    growth = latency_growth(alerts_of([7] * 50, delivery_us=list(range(50))), ())
+    growth = growth_of(alerts_of([7] * 50, delivery_us=list(range(50))), ())
 
     assert growth == Growth(not_evaluated="too short (0.0 s, at least 10 s are needed)")

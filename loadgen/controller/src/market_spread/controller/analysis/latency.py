@@ -102,7 +102,8 @@ def latencies_of(
     calm = measured[~disturbed]
     if len(calm):
         level = steadiness(*medians_by_second(calm.intended_us, calm.received_us - calm.intended_us))
-    return Latencies(measured, met, boundaries, latency_growth(calm, boundaries), level, disturbed)
+    growth = latency_growth(calm.intended_us, calm.received_us - calm.intended_us, boundaries)
+    return Latencies(measured, met, boundaries, growth, level, disturbed)
 
 
 def judged_alerts(alerts: Alerts, *, from_us: int) -> Alerts:
@@ -152,15 +153,15 @@ def find_boundaries(emitted_us: Int64s, batches: Sequence[CommittedBatch], *, ba
     return tuple(found)
 
 
-def latency_growth(alerts: Alerts, boundaries: Sequence[Boundary]) -> Growth:
-    """How the latency grew over the intended times, with what was to be sent at a boundary left out; none if too few.
+def latency_growth(intended_us: Int64s, latency_us: Int64s, boundaries: Sequence[Boundary]) -> Growth:
+    """How latencies (n,) grew over their intended times, without what was due at a boundary; nothing if too few.
 
     The slope is that of Theil and Sen, the median of the slopes of all pairs: a few slices that stand out leave it.
     """
-    apart = np.ones(len(alerts), np.bool_)
+    apart = np.ones(len(intended_us), np.bool_)
     for boundary in boundaries:
-        apart &= (alerts.intended_us < boundary.begin_us) | (alerts.intended_us >= boundary.caught_up_us)
-    intended_us, latency_us = alerts.intended_us[apart], (alerts.received_us - alerts.intended_us)[apart]
+        apart &= (intended_us < boundary.begin_us) | (intended_us >= boundary.caught_up_us)
+    intended_us, latency_us = intended_us[apart], latency_us[apart]
     if len(intended_us) < _GROWTH_ALERTS_MIN:
         return Growth(not_evaluated=f"too few samples ({len(intended_us)}, at least {_GROWTH_ALERTS_MIN} are needed)")
     age_us = intended_us - intended_us.min()

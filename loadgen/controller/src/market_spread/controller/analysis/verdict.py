@@ -10,6 +10,7 @@ from market_spread.common.errors import RunVoidError
 from market_spread.common.hdr.histogram import HdrCounts, latency_summary_ns
 from market_spread.common.load.schedule import Constant
 from market_spread.common.wire.codec import Int64s
+from market_spread.controller.analysis import latency
 from market_spread.controller.analysis.causes import causes_of_run
 from market_spread.controller.analysis.evidence import Achieved, Assessment, Criterion, Evidence, Verdicts, at_most
 from market_spread.controller.analysis.latency import STAGES, Latencies, latencies_of, reordered, stages_us
@@ -99,7 +100,7 @@ def result_of(
         of_job, of_others = stamps(observed, latencies.alerts, workload.void.clock_ms, seen.hosts if seen else 0)
         correct, valid = [*correct, of_job], [*valid, of_others]
         # What stood still is behind afterwards: the cause comes first.
-        paced = [stalled(plan, observed, stalls), _lag_growing(plan, observed, latencies, backlog)]
+        paced = [stalled(plan, observed, stalls), _lag_growing(plan, observed, latencies, samples, backlog)]
     verdicts = Verdicts(
         correct=Assessment(tuple(correct), known=judgement is not None),
         valid=Assessment(tuple(valid)),
@@ -204,19 +205,23 @@ def _by_heat(plan: RunPlan, symbols: Texts) -> dict[str, Bools]:
     return {name: which for name, which in (("hot", is_hot), ("cold", ~is_hot)) if which.any()}
 
 
-def _lag_growing(plan: RunPlan, observed: Observed, latencies: Latencies, backlog: Backlog) -> Evidence:
-    """Whether the job keeps up: neither the median latency nor the backlog grows over the load."""
-    criterion, growth = Criterion.LAG_GROWING, latencies.growth
+def _lag_growing(
+    plan: RunPlan, observed: Observed, latencies: Latencies, samples: _Samples, backlog: Backlog
+) -> Evidence:
+    """Whether the job keeps up: neither the median latency, that of all decisions either, nor the backlog grows."""
+    criterion, growths = Criterion.LAG_GROWING, {"": latencies.growth}
+    if (of_all := samples.get("decision_latency_ns")) and not observed.faults:
+        growths[" of all decisions"] = latency.latency_growth(*of_all, latencies.boundaries)
+    whose, growth = max(growths.items(), key=lambda each: (not each[1].not_evaluated, each[1].is_queue))
     if (why := growth.not_evaluated) or not isinstance(plan.workload.load, Constant):
         return Evidence(criterion, None, f"not evaluated: {why or 'the load is not constant'}")
     slower = latencies.level.of_kind(Unsteady.SLOWER_AT_END)
     # Even by the low end of the slope's interval it grows by more than what a standstill between two batches leaves.
     # A process of the job that was started again counts from its checkpoint, so then the counts do not tell.
     low_per_s = None if observed.restarts else backlog.slope_per_s_low
-    found: float | None = growth.grown_us / 1000
-    unit = "ms"
+    found, unit = growth.grown_us / 1000, "ms"
     if growth.is_queue:
-        text = f"the median latency grew by {found:,.0f} ms in {growth.duration_us / 1e6:.1f} s"
+        text = f"the median latency{whose} grew by {found:,.0f} ms in {growth.duration_us / 1e6:.1f} s"
     elif slower is not None and slower.share > plan.workload.limits.rise_share:
         found, from_s = slower.size / 1000, slower.begin_s - observed.starts_unix_ns["measured"] / 1e9
         text = (
@@ -224,10 +229,10 @@ def _lag_growing(plan: RunPlan, observed: Observed, latencies: Latencies, backlo
             "the run's"
         )
     elif low_per_s is not None and low_per_s * plan.duration_s > _BACKLOG_S_MAX * plan.offered_rate_per_s:
-        found, unit = backlog.slope_per_s, "messages/s"
+        found, unit = backlog.slope_per_s or 0.0, "messages/s"
         text = f"the backlog grows by {found:,.0f} messages a second"
     else:
-        text = f"the trend of the median latency is {found:+,.0f} ms over the load"
+        text = f"the trend of the median latency{whose} is {found:+,.0f} ms over the load"
         return Evidence(criterion, True, text, found, unit=unit)
     return Evidence(criterion, False, f"the job does not keep up: {text}; lower the rate", found, unit=unit)
 

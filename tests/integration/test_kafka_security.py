@@ -178,7 +178,8 @@ def test_tokens_are_renewed_under_load_and_nothing_is_lost(
 ) -> None:
     """The broker closes a connection whose token is over, so that all of them log in anew more than once.
 
-    For some seconds, longer than a token holds, the endpoint gives none.
+    For some seconds, longer than a token holds, the endpoint gives none. The query may end by that, and is started
+    again: with what is left of a token Kafka's client logs in anew within a second, which the broker refuses.
     """
     endpoint.lifetime_s, before = 4, len(endpoint.asked)
 
@@ -199,7 +200,10 @@ def test_tokens_are_renewed_under_load_and_nothing_is_lost(
 def work(
     kafka: dict[str, Any], prefix: str, folder: Path, duration_s: float = 3, meanwhile: threading.Thread | None = None
 ) -> None:
-    """Have sender, job and receiver work on this Kafka, and their alerts judged. meanwhile: begins with the load."""
+    """Have sender, job and receiver work on this Kafka, and their alerts judged.
+
+    meanwhile: begins with the load; the query may only fail from then on.
+    """
     workload = read_workload(SMALL, Overrides(rate_per_s=500, duration_s=duration_s, mode="micro-batch"))
     plan = plan_of_workload(workload)
     partitions = {"nbbo": workload.market.partitions, "orders": workload.market.partitions, "alerts": 1, "invalid": 1}
@@ -207,9 +211,10 @@ def work(
     KafkaBroker(kafka["bootstrap_servers"], security=security_of(kafka)).create_topics(topics)
     services = Services(folder, clock=SystemClock(), on_started=lambda name, pid: None)
     try:
-        with closing(Clients(started(services, kafka, prefix, folder))) as clients:
+        with closing(Clients(started(services, kafka, prefix, folder, restarts_max=3 if meanwhile else 0))) as clients:
             clients.start_receiving("secured")
             starts_ns = [send_all(clients, plan.initial)]
+            assert clients.job_status().restarts == 0
             if meanwhile is not None:
                 meanwhile.start()
             starts_ns.append(send_all(clients, plan.measured))
@@ -233,7 +238,7 @@ def security_of(kafka: dict[str, Any]) -> KafkaSecurity:
     return KafkaSecurity(**{name: value for name, value in kafka.items() if name.startswith("kafka_")})
 
 
-def started(services: Services, kafka: dict[str, Any], prefix: str, folder: Path) -> Addresses:
+def started(services: Services, kafka: dict[str, Any], prefix: str, folder: Path, restarts_max: int) -> Addresses:
     """Sender, receiver and job, each told of the broker as in a cluster."""
     jvms = local_jvms(find_java(), JarCache())
     job = JobConfig(
@@ -248,7 +253,7 @@ def started(services: Services, kafka: dict[str, Any], prefix: str, folder: Path
         batch_s=0,
         driver_memory="1g",
         local_folder=folder / "spark",
-        restarts_max=0,
+        restarts_max=restarts_max,
     )
     sender = SenderConfig(**kafka, ports_file=services.ports_file("sender"))
     receiver = ReceiverConfig(**kafka, ports_file=services.ports_file("receiver"), data_folder=folder / "ledgers")

@@ -67,6 +67,8 @@ def test_a_message_is_encoded_with_its_number_and_decoded() -> None:
         ({"side": "BUY", "amount": None, "at_us": 5, "more": 1}, "more"),
         ({"side": "BUY", "amount": "1.234", "at_us": 5}, "1.234"),
         ({"side": "BUY", "amount": "much", "at_us": 5}, "much"),
+        ({"side": "BUY", "amount": "1e9999", "at_us": 5}, "1e9999"),
+        ({"side": "BUY", "amount": Decimal("1e9999"), "at_us": 5}, "1E+9999"),
         ([5], "5"),
     ],
 )

@@ -10,7 +10,7 @@ b'\x02\n'
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import cache
 from io import BytesIO
 from math import log10
@@ -23,6 +23,7 @@ from fastavro.validation import ValidationError, validate
 from market_spread.common.errors import usage_errors
 
 Type = dict[str, Any]
+_DECIMALS = Context(prec=999, Emax=999, Emin=-999, traps=[Inexact, InvalidOperation, Overflow])  # as they are, or not
 # What fastavro raises for a schema or a record that is not what it should be.
 _UNLIKE = (
     ValueError, TypeError, KeyError, AttributeError, IndexError, EOFError, ArithmeticError, RecursionError,
@@ -60,13 +61,13 @@ class AvroSchema:
         message = BytesIO()
         with usage_errors(f"{record!r:.200} is no record of its Avro schema", kinds=_UNLIKE):
             decimals = [name for name, options in self.members.items() if any(map(is_decimal, options))]
-            texts = {name: Decimal(record[name]) for name in decimals if isinstance(record.get(name), str)}
-            schema = _read(self.text)
+            given = {name: record[name] for name in decimals if isinstance(record.get(name), str | Decimal)}
+            numbers, schema = {name: _DECIMALS.create_decimal(it) for name, it in given.items()}, _read(self.text)
             try:
-                validate({**record, **texts}, schema)
+                validate({**record, **numbers}, schema)
             except ValidationError as error:
                 raise ValueError("; ".join(map(str, error.errors))) from None
-            schemaless_writer(message, schema, {**record, **texts}, strict=True)
+            schemaless_writer(message, schema, {**record, **numbers}, strict=True)
         return message.getvalue()
 
     def decode(self, message: bytes) -> dict[str, Any]:

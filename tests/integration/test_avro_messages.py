@@ -13,7 +13,7 @@ import pytest
 from market_spread.streaming import Avro, Json, Map, Pipeline, PipelineError, RunningTotal, Sink, Source
 from market_spread.streaming.testing import InputRecord, run
 
-MODES = ("micro-batch", "real-time")
+MODES = ("real-time", "micro-batch")
 SIDE = {"type": "enum", "name": "Side", "symbols": ["BUY", "SELL"]}
 CENTS = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
 # What the record does not name stands between what it does, and one type is named by its first use.
@@ -106,7 +106,7 @@ def reasons(found: dict[str, list[bytes]]) -> list[tuple[str, int]]:
     return sorted(((it["reason"], it["offset"]) for it in reports), key=lambda report: report[1])
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", MODES, scope="class")
 class TestAvro:
     def test_records_of_a_strangers_schema_are_read_and_written_for_a_strangers_reader(self, mode: str) -> None:
         given = trades(200)

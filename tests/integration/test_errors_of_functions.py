@@ -25,7 +25,7 @@ from market_spread.streaming import (
 from market_spread.streaming.testing import run
 from tests.integration.test_messages_of_pipelines import reasons, word
 
-MODES = ("micro-batch", "real-time")
+MODES = ("real-time", "micro-batch")
 OnError = Literal["fail", "divert"]
 
 
@@ -47,7 +47,7 @@ def numbers(on_error: OnError) -> Stream:
 LINES = ["a 1", "a x", "b none", "a 3"]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", MODES, scope="class")
 class TestColumns:
     def test_map_diverts_the_row_for_which_it_raises(self, mode: str) -> None:
         added = numbers("divert").key_by("name").to(RunningTotal("total", into="total", of="twice"))

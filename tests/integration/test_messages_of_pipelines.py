@@ -36,7 +36,7 @@ from market_spread.streaming import (
 )
 from market_spread.streaming.testing import InputRecord, run
 
-MODES = ("micro-batch", "real-time")
+MODES = ("real-time", "micro-batch")
 
 
 @dataclass
@@ -87,10 +87,10 @@ def reasons(invalid: Iterable[bytes]) -> list[tuple[str, int | None]]:
     return sorted(((it["reason"], it.get("offset")) for it in reports), key=lambda it: (it[1] or 0, it[0]))
 
 
-# Modes are the outer parameter, so that each has one session.
+# One mode after the other, so that each has one session; the classes behind need the last one.
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", MODES, scope="class")
 class TestInEveryMode:
     def test_json_comes_and_goes_as_its_records_say(self, mode: str) -> None:
         trades = Source("trades", Json(Trade)).key_by("account").to(RunningTotal("total", into="total", of="quantity"))

@@ -87,7 +87,7 @@ def reasons(invalid: Iterable[bytes]) -> list[tuple[str, int | None]]:
     return sorted(((it["reason"], it.get("offset")) for it in reports), key=lambda it: (it[1] or 0, it[0]))
 
 
-# One mode after the other, so that each has one session; the classes behind need the last one.
+# One mode after the other, so that each has one session; the classes below use the last one.
 
 
 @pytest.mark.parametrize("mode", MODES, scope="class")

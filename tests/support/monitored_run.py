@@ -124,7 +124,7 @@ def started(log: Path, *command: object) -> Iterator["subprocess.Popen[bytes]"]:
     try:
         yield process
     finally:
-        process.terminate()  # who runs tests in the background of a shell has SIGINT ignored, and so have these
+        process.terminate()  # in the background of a shell, tests and what they start ignore SIGINT
         try:
             process.wait(60)
         except subprocess.TimeoutExpired:

@@ -23,7 +23,7 @@ from fastavro.validation import ValidationError, validate
 from market_spread.common.errors import usage_errors
 
 Type = dict[str, Any]
-_DECIMALS = Context(prec=999, Emax=999, Emin=-999, traps=[Inexact, InvalidOperation, Overflow])  # as they are, or not
+_DECIMALS = Context(prec=999, Emax=999, Emin=-999, traps=[Inexact, InvalidOperation, Overflow])  # exact, or refused
 # What fastavro raises for a schema or a record that is not what it should be.
 _UNLIKE = (
     ValueError, TypeError, KeyError, AttributeError, IndexError, EOFError, ArithmeticError, RecursionError,

@@ -18,7 +18,7 @@ SPARKLINE_PARTS = 60
 _BOUNDARY_SEARCH_US = 1_500_000
 _STANDSTILL_US_MIN = 50_000
 
-_GROWTH_SLICES, _GROWTH_ALERTS_MIN = 20, 40
+_GROWTH_SLICES, _GROWTH_SAMPLES_MIN = 20, 40
 # Of a shorter span a trend says nothing: a few slow seconds are a third of it.
 _GROWTH_US_MIN = 10_000_000
 # Of chance alone, 20 medians agree so well on their order about once in a thousand runs.
@@ -162,8 +162,8 @@ def latency_growth(intended_us: Int64s, latency_us: Int64s, boundaries: Sequence
     for boundary in boundaries:
         apart &= (intended_us < boundary.begin_us) | (intended_us >= boundary.caught_up_us)
     intended_us, latency_us = intended_us[apart], latency_us[apart]
-    if len(intended_us) < _GROWTH_ALERTS_MIN:
-        return Growth(not_evaluated=f"too few samples ({len(intended_us)}, at least {_GROWTH_ALERTS_MIN} are needed)")
+    if len(intended_us) < _GROWTH_SAMPLES_MIN:
+        return Growth(not_evaluated=f"too few samples ({len(intended_us)}, at least {_GROWTH_SAMPLES_MIN} are needed)")
     age_us = intended_us - intended_us.min()
     if (duration_us := int(age_us.max())) < _GROWTH_US_MIN:
         needed = f"at least {_GROWTH_US_MIN / 1e6:.0f} s are needed"

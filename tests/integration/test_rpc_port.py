@@ -12,15 +12,24 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from market_spread.common.errors import UsageError
 from market_spread.common.grpc.calls import REASON_KEY, Server, channel_to, listener, require_bindable
+from market_spread.controller.clients.services import JobClient
 from market_spread.v1.control_pb2 import (
     DrainReceiverRequest,
     DrainReceiverResponse,
+    JobStatusResponse,
+    Phase,
     ReadLedgerRequest,
     ReadLedgerResponse,
     ReceiverStatusRequest,
     ReceiverStatusResponse,
 )
-from market_spread.v1.control_pb2_grpc import ReceiverServicer, ReceiverStub, add_ReceiverServicer_to_server
+from market_spread.v1.control_pb2_grpc import (
+    JobServicer,
+    ReceiverServicer,
+    ReceiverStub,
+    add_JobServicer_to_server,
+    add_ReceiverServicer_to_server,
+)
 from tests.support.waiting import eventually
 
 
@@ -116,3 +125,24 @@ def test_calls_that_hang_leave_threads_to_health_and_to_other_methods() -> None:
     error = refused[0].exception()
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert "6 calls of /market_spread.v1.Receiver/Drain go on already" in error.details()
+
+
+def test_a_call_that_ends_with_the_jobs_server_is_no_word_of_the_job() -> None:
+    """A server that ends cancels its calls; why it ends is known to who watches over the process."""
+
+    class Ending(JobServicer):
+        def Status(self, request: object, context: grpc.ServicerContext) -> JobStatusResponse:  # noqa: N802
+            context.cancel()
+            return JobStatusResponse()
+
+    def register(server: grpc.Server) -> str:
+        add_JobServicer_to_server(Ending(), server)
+        return "market_spread.v1.Job"
+
+    server = Server("127.0.0.1:0", register)
+    server.start()
+    with closing(JobClient(f"127.0.0.1:{server.port}")) as client:
+        status = client.job_status()
+    server.stop()
+
+    assert (status.phase, status.detail) == (Phase.PHASE_STARTING, "the job says: CANCELLED")

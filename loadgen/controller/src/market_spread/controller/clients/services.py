@@ -67,9 +67,9 @@ class Addresses:
 
 _POLL_S, JOB_STARTS_WITHIN_S = 0.1, 180
 _RETRY_NS = 1_000_000_000
-# A process that stands still is judged by how long it did, not by a deadline; one that has died is noticed elsewhere.
+# A process that stands still is judged by how long it did; one that dies, and cancels its calls, is noticed elsewhere.
 _PATIENCE_NS = 60_000_000_000
-_UNANSWERED = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE)
+_UNANSWERED = (grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE)
 
 Partition = tuple[str, int]
 Answer = TypeVar("Answer", bound=Message)

@@ -194,7 +194,8 @@ class MemoryRun:
             self._query.processAllAvailable()
             return
         for _ in polls(SystemClock(), within_s, every_s=_POLL_S):
-            if sum(progress.numInputRows for progress in self._query.recentProgress) >= sum(self._offsets.values()):
+            ends = (json.loads(source.endOffset) for source in getattr(self._query.lastProgress, "sources", ()))
+            if sum(end["0"] for end in ends) == sum(self._offsets.values()):
                 return
             if (error := self._query.exception()) is not None:
                 raise error
@@ -203,7 +204,8 @@ class MemoryRun:
     def received(self, sink: str) -> list[bytes]:
         """The values of the records that a sink, or `invalid`, has received so far, in their order."""
         rows = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(self._sink.allData())
-        return [bytes(row.get(2)) for row in rows if row.get(0) == sink]
+        frame = DataFrame(self._spark._jsparkSession.createDataFrame(rows, self._columns), self._spark)
+        return [bytes(row.value) for row in frame.collect() if row.topic == sink]  # at once: a call a row takes 0.2 ms
 
     def late(self) -> int:
         """How many rows came too late so far; those of the last 100 batches, which Spark keeps."""
@@ -213,6 +215,7 @@ class MemoryRun:
         """Start the query as a writer does, except for the sink: a writer has no memory sink for Real-Time Mode."""
         spark, jvm = self._jvm.org.apache.spark, self._jvm
         sources = spark.sql.execution.streaming.sources
+        self._columns = output._jdf.schema()
         self._sink = sources.ContinuousMemorySink() if self._mode.name == REAL_TIME else sources.MemorySink()
         modes, triggers = spark.sql.streaming.OutputMode, spark.sql.streaming.Trigger
         manager = self._spark._jsparkSession.streams()

@@ -31,7 +31,7 @@ from market_spread.streaming.modes.rows import late_in
 from market_spread.streaming.modes.support import check, sentence_of
 from market_spread.streaming.pipeline import INVALID, Pipeline
 
-_BATCH_S, _POLL_S = 0.4, 0.02
+_BATCH_S, _POLL_S = {REAL_TIME: 0.4, MICRO_BATCH: 0.05}, 0.02
 # Before each value in memory, the length of the rest of its record, and that as JSON: Spark's memory sources have
 # values alone, and do not show their offsets to a query.
 _LENGTH_BYTES = 4
@@ -217,14 +217,14 @@ class MemoryRun:
         sources = spark.sql.execution.streaming.sources
         self._columns = output._jdf.schema()
         self._sink = sources.ContinuousMemorySink() if self._mode.name == REAL_TIME else sources.MemorySink()
-        modes, triggers = spark.sql.streaming.OutputMode, spark.sql.streaming.Trigger
+        streaming, trigger = spark.sql.streaming, self._mode.trigger
         manager = self._spark._jsparkSession.streams()
         none = jvm.scala.Option.empty()
         query = manager.startQuery(
             none, none, jvm.scala.Option.apply(folder), output._jdf,
             spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap()), self._sink,
-            getattr(modes, self._mode.output_mode.capitalize())(), False, True,
-            getattr(triggers, self._mode.trigger[0].upper() + self._mode.trigger[1:])(duration(_BATCH_S)),
+            getattr(streaming.OutputMode, self._mode.output_mode.capitalize())(), False, True,
+            getattr(streaming.Trigger, trigger[0].upper() + trigger[1:])(duration(_BATCH_S[self._mode.name])),
             getattr(manager, "startQuery$default$11")(), none, none,
         )  # fmt: skip
         return StreamingQuery(query)

@@ -7,7 +7,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pyspark.sql import functions as F
@@ -33,6 +33,7 @@ from market_spread.streaming import (
 )
 from market_spread.streaming.testing import Outputs, run
 from tests.integration.test_messages_of_pipelines import reasons
+from tests.unit.streaming.modes.test_python_results import NO_STATES, WRONG_VALUES
 
 MODES = ("real-time", "micro-batch")
 BATCH = "micro-batch"
@@ -195,15 +196,27 @@ def batches(function: Callable[[Row], Any], kind: str = "bigint", name: str = "o
     return to_out(NOTES.to(MapBatches("step", takes=("n",), gives={name: kind}, function=function)))
 
 
-def remembered(value: Any, kind: str) -> list[Any]:
-    """What the second batch finds in the state, if the first one has put the value there."""
+# What a first batch puts into a state, of this type, and what the second one finds there.
+KEPT = [
+    (5, "double", "5.0"), (True, "bigint", "1"), (7, "decimal(10,2)", "7.00"), (None, "bigint", "None"),
+    (5, "string", "5"), (Decimal("1.50"), "decimal(10,2)", "1.50"), ([1, None], "array<bigint>", "[1, None]"),
+    ({"a": 1}, "map<string,bigint>", "{'a': 1}"), ({"a": [1.5]}, "MAP < STRING, ARRAY<DOUBLE>>", "{'a': [1.5]}"),
+    ({"n": 1, "of": {"x": None}}, "struct<n: int, of: map<string,string>>", "{'n': 1, 'of': {'x': None}}"),
+    ([1, 2.5], "array<double>", "[1, 2.5]"), (True, "LONG", "1"), (b"\x01", "binary", "b'\\x01'"),
+]  # fmt: skip
 
-    def update(_: str, __: Row, before: Mapping[str, Any] | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        return {"was": [str(before["it"]) if before else ""]}, {"it": value}
 
-    step = StatefulMap("step", takes=("n",), state={"it": kind}, gives={"was": "string"}, update=update)
-    found = run(to_out(NOTES.key_by("name").to(step)), {"in": ROWS[:1]}, {"in": ROWS[:1]}, mode=BATCH)
-    return [row["was"] for row in read(found)]
+def returning(*returned: Any, state: Mapping[str, str], on_error: Literal["fail", "divert"] = "fail") -> Pipeline:
+    """The step's function returns the one of these that has the row's number."""
+    step = StatefulMap(
+        "step", takes=("n",), state=state, gives={"was": "bigint"}, on_error=on_error,
+        update=lambda key, *_: returned[key],
+    )  # fmt: skip
+    return to_out(NOTES.key_by("n").to(step))
+
+
+def rows(count: int) -> list[str]:
+    return [f'{{"name": "x", "n": {n}}}' for n in range(count)]
 
 
 class TestPython:
@@ -212,10 +225,9 @@ class TestPython:
 
         assert [row["out"] for row in read(found)] == [None, 2**60 + 1]
 
-    @pytest.mark.parametrize("returned", [{"uot": [1]}, {"out": "gold"}, {"out": 1}, {"out": {1, 2}}])
-    def test_result_that_is_no_array_of_its_name_fails(self, returned: Mapping[str, Any]) -> None:
+    def test_result_that_is_no_array_of_its_name_fails(self) -> None:
         with pytest.raises(RunFailedError, match=r"a function returned .*; let it return an array or list of 'out'"):
-            run(batches(lambda _: returned, "string"), {"in": ROWS}, mode=BATCH)
+            run(batches(lambda _: {"out": 1}, "string"), {"in": ROWS}, mode=BATCH)
 
     def test_function_is_not_called_without_rows(self) -> None:
         found = run(batches(lambda rows: {"out": [max(rows.n)]}), {"in": ["no object"]}, {"in": ROWS}, mode=BATCH)
@@ -227,43 +239,53 @@ class TestPython:
 
         assert [row["größe"] for row in read(found)] == [1, 2, 3]
 
-    @pytest.mark.parametrize(
-        ("value", "kind", "found"),
-        [(5, "double", "5.0"), (True, "bigint", "1"), (7, "decimal(10,2)", "7.00"), (None, "bigint", "None"),
-         (5, "string", "5"), (Decimal("1.50"), "decimal(10,2)", "1.50"), ([1, None], "array<bigint>", "[1, None]"),
-         ({"a": 1}, "map<string,bigint>", "{'a': 1}"), ({"a": [1.5]}, "MAP < STRING, ARRAY<DOUBLE>>", "{'a': [1.5]}"),
-         ({"n": 1, "of": {"x": None}}, "struct<n: int, of: map<string,string>>", "{'n': 1, 'of': {'x': None}}"),
-         ([1, 2.5], "array<double>", "[1, 2.5]"), (True, "LONG", "1"), (b"\x01", "binary", "b'\\x01'")],
-    )  # fmt: skip
-    def test_state_comes_back_as_it_was_put_there(self, value: Any, kind: str, found: str) -> None:
-        assert remembered(value, kind) == ["", found]
+    def test_state_comes_back_as_it_was_put_there(self) -> None:
+        kinds = {f"s{at}": kind for at, (_, kind, _) in enumerate(KEPT)}
+        values = {f"s{at}": value for at, (value, *_) in enumerate(KEPT)}
 
-    @pytest.mark.parametrize(
-        ("value", "kind"),
-        [(1.5, "bigint"), ("x", "bigint"), (2**63, "bigint"), ("x", "double"), (1, "boolean"), (2**31, "int"),
-         (1.5, "LONG"), (128, "tinyint"), (5, "array<bigint>"), ([1], "map<string,bigint>"),
-         ((1, 2), "struct<n: int>"), ({1: 2}, "map<string,bigint>"), (0.5, "date")],
-    )  # fmt: skip
-    def test_state_of_another_type_fails_and_is_not_forgotten(self, value: Any, kind: str) -> None:
+        def update(_: str, __: Row, before: Mapping[str, Any] | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+            return {"was": [json.dumps([str(before[name]) for name in kinds] if before else [])]}, values
+
+        step = StatefulMap("step", takes=("n",), state=kinds, gives={"was": "string"}, update=update)
+        found = run(to_out(NOTES.key_by("name").to(step)), {"in": ROWS[:1]}, {"in": ROWS[:1]}, mode=BATCH)
+
+        assert [json.loads(row["was"]) for row in read(found)] == [[], [found for *_, found in KEPT]]
+
+    def test_state_of_another_type_is_not_forgotten(self) -> None:
+        kinds = {f"s{at}": kind for at, (_, kind) in enumerate(WRONG_VALUES)}
+        returned = [({"was": [1]}, dict.fromkeys(kinds) | {f"s{at}": it}) for at, (it, _) in enumerate(WRONG_VALUES)]
+        right = ({"was": [1]}, dict.fromkeys(kinds))
+
+        found = run(
+            returning(*returned, right, state=kinds, on_error="divert"), {"in": rows(len(returned) + 1)}, mode=BATCH
+        )
+
+        assert reasons(found["invalid"]) == [("function_raised", at) for at in range(len(returned))]
+        assert read(found) == [{"n": len(returned), "was": 1}]
+
+    @pytest.mark.parametrize(("value", "kind"), [(1.5, "bigint"), ([1], "map<string,bigint>")])
+    def test_state_of_another_type_fails(self, value: Any, kind: str) -> None:
         said = re.escape(f"the new state has {value!r} as 'it'; let it be of the type {kind}")
         with pytest.raises(RunFailedError, match=said):
-            remembered(value, kind)
+            run(returning(({"was": [1]}, {"it": value}), state={"it": kind}), {"in": rows(1)}, mode=BATCH)
 
-    @pytest.mark.parametrize("after", [None, {}, {"ti": 1}, {"it": 1, "more": 2}, 5])
-    def test_what_is_no_state_of_the_names_that_are_declared_fails(self, after: Any) -> None:
-        step = StatefulMap(
-            "step", takes=("n",), state={"it": "bigint"}, gives={"n": "bigint"}, update=lambda *_: ({"n": [1]}, after)
+    def test_what_is_no_state_of_the_names_that_are_declared_is_diverted(self) -> None:
+        right = ({"was": [1]}, {"it": 1})
+
+        found = run(
+            returning(*NO_STATES, right, state={"it": "bigint"}, on_error="divert"),
+            {"in": rows(len(NO_STATES) + 1)},
+            mode=BATCH,
         )
-        said = re.escape(
-            f"a function returned {({'n': [1]}, after)!r}; let it return the output, and the state with it"
-        )
+
+        assert reasons(found["invalid"]) == [("function_raised", at) for at in range(len(NO_STATES))]
+        assert read(found) == [{"n": len(NO_STATES), "was": 1}]
+
+    @pytest.mark.parametrize("returned", [None, ({"was": [1]}, {"ti": 1})])
+    def test_what_is_no_state_of_the_names_that_are_declared_fails(self, returned: Any) -> None:
+        said = re.escape(f"a function returned {returned!r}; let it return the output, and the state with it")
         with pytest.raises(RunFailedError, match=said):
-            run(to_out(NOTES.key_by("name").to(step)), {"in": ROWS[:1]}, mode=BATCH)
-
-    def test_what_returns_nothing_fails(self) -> None:
-        step = StatefulMap("step", takes=("n",), state={"it": "bigint"}, gives={"n": "bigint"}, update=lambda *_: None)
-        with pytest.raises(RunFailedError, match="a function returned None; let it return the output, and the state"):
-            run(to_out(NOTES.key_by("name").to(step)), {"in": ROWS[:1]}, mode=BATCH)
+            run(returning(returned, state={"it": "bigint"}), {"in": rows(1)}, mode=BATCH)
 
     @pytest.mark.parametrize("window", [
         RangeWindow("step", size_s=1, aggregates={"n": lambda _: F.count("*")}, late=Sink("late", Json(Event))),

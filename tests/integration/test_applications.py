@@ -447,38 +447,14 @@ def timed(symbol: str, second: float) -> bytes:
     return f"T{symbol:<4}{round(second * 1e6):016}".encode()
 
 
-RUN = """
-from tests.support.pipelines import counting
+RUNS = """
+from tests.support.pipelines import counting, pass_through
 from market_spread.streaming.testing import MemoryRun, open_session
 
 with open_session("micro-batch", cores=2) as spark, MemoryRun(spark, counting(), "micro-batch") as run:
     run.send("numbers", [b"Na       000000000001+00000000005"])
     run.process()
     print(run.received("totals"))
-"""
-
-
-def test_memory_run_leaves_no_temporary_file() -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp", prefix="a blank ") as folder:
-        java = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} '-Djava.io.tmpdir={folder}'"
-        environment = {**os.environ, "TMPDIR": folder, "JDK_JAVA_OPTIONS": java}
-        environment.pop("ROCKSDB_SHAREDLIB_DIR", None)
-
-        said = subprocess.run(
-            [sys.executable, "-c", RUN], env=environment, stdout=subprocess.PIPE, text=True, check=True
-        )
-
-        assert said.stdout == "[b'a 1 5']\n"
-        deadline = time.monotonic() + 20
-        while (left := [path.name for path in Path(folder).iterdir()]) and time.monotonic() < deadline:
-            time.sleep(0.1)  # the JVM ends a moment later than the process
-        assert left == []
-
-
-REAL_TIME_RUN = """
-from tests.support.pipelines import pass_through
-from market_spread.streaming.testing import MemoryRun, open_session
-
 with open_session("real-time", cores=3) as spark, MemoryRun(spark, pass_through(), "real-time") as run:
     run.send("in", [b"one"])
     run.process()
@@ -486,8 +462,17 @@ with open_session("real-time", cores=3) as spark, MemoryRun(spark, pass_through(
 """
 
 
-def test_the_end_of_a_memory_run_in_real_time_is_no_error() -> None:
-    said = subprocess.run([sys.executable, "-c", REAL_TIME_RUN], capture_output=True, text=True, check=True)
+def test_memory_runs_end_without_an_error_and_leave_no_temporary_file() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="a blank ") as folder:
+        java = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} '-Djava.io.tmpdir={folder}'"
+        environment = {**os.environ, "TMPDIR": folder, "JDK_JAVA_OPTIONS": java}
+        environment.pop("ROCKSDB_SHAREDLIB_DIR", None)
 
-    assert said.stdout == "[b'one']\n"
-    assert [line for line in said.stderr.splitlines() if "ERROR" in line or "fatal" in line.lower()] == []
+        said = subprocess.run([sys.executable, "-c", RUNS], env=environment, capture_output=True, text=True, check=True)
+
+        assert said.stdout == "[b'a 1 5']\n[b'one']\n"
+        assert [line for line in said.stderr.splitlines() if "ERROR" in line or "fatal" in line.lower()] == []
+        deadline = time.monotonic() + 20
+        while (left := [path.name for path in Path(folder).iterdir()]) and time.monotonic() < deadline:
+            time.sleep(0.1)  # the JVM ends a moment later than the process
+        assert left == []

@@ -15,6 +15,7 @@ from market_spread.common.clock import SystemClock
 from market_spread.common.errors import BrokerAwayError, RunVoidError, UsageError
 from market_spread.common.job_contract import TOPICS
 from market_spread.common.jvm.jars import JarCache, find_java
+from market_spread.common.kafka import client
 from market_spread.common.kafka.client import KafkaBroker
 from market_spread.common.kafka.security import KafkaSecurity
 from market_spread.common.kafka.tokens import Tokens
@@ -79,6 +80,13 @@ def test_record_goes_round_with_the_login(broker: SecuredBroker, security: Kafka
     assert kafka_round_trip(KafkaBroker(broker.bootstrap_servers, security=security)) == first + 1
 
 
+@pytest.fixture
+def soon() -> Iterator[None]:
+    """Who does not get in gives up after 3 s; a login takes far less."""
+    with patch.object(client, "CONNECT_TIMEOUT_S", 3.0):
+        yield
+
+
 def refusal(broker: SecuredBroker, security: KafkaSecurity) -> str:
     """What is said to who does not get in, and leaves nothing that goes on trying."""
     with pytest.raises(RunVoidError) as raised:
@@ -87,7 +95,9 @@ def refusal(broker: SecuredBroker, security: KafkaSecurity) -> str:
     return str(raised.value)
 
 
+@pytest.mark.usefixtures("soon")
 def test_wrong_password_is_refused(broker: SecuredBroker, security: KafkaSecurity, tmp_path: Path) -> None:
+    assert KafkaBroker(broker.bootstrap_servers, security=security).partition_counts([]) == {}
     (tmp_path / "password").write_text("wrong")
 
     sentence = refusal(broker, replace(security, kafka_password_file=tmp_path / "password"))
@@ -95,9 +105,11 @@ def test_wrong_password_is_refused(broker: SecuredBroker, security: KafkaSecurit
     assert sentence.startswith(f"the Kafka broker at {broker.bootstrap_servers} cannot be used")
 
 
+@pytest.mark.usefixtures("soon")
 # The client leaves the socket to the collector if its time is up in the middle of a handshake.
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning")
 def test_certificate_of_another_authority_is_refused(broker: SecuredBroker, security: KafkaSecurity) -> None:
+    assert KafkaBroker(broker.bootstrap_servers, security=security).partition_counts([]) == {}
     sentence = refusal(broker, replace(security, kafka_ca_file=None))
 
     assert sentence.startswith(f"the Kafka broker at {broker.bootstrap_servers} cannot be used")
@@ -160,6 +172,7 @@ def test_a_token_whose_time_is_not_said_is_asked_for_each_time(endpoint: TokenEn
     assert len(endpoint.asked) == before + 2
 
 
+@pytest.mark.usefixtures("soon")
 def test_token_for_another_audience_or_that_is_over_is_refused(broker: SecuredBroker, endpoint: TokenEndpoint) -> None:
     servers, security = broker.with_tokens["bootstrap_servers"], security_of(broker.with_tokens)
     assert KafkaBroker(servers, security=security).partition_counts([]) == {}

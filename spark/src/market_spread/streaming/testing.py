@@ -96,13 +96,10 @@ def _session(mode: str) -> SparkSession:
 def open_session(mode: str, *, cores: int = 8, state_partitions: int = 1) -> Iterator[SparkSession]:
     """A Spark session for pipelines in this mode; the first one starts the JVM of this process, which takes seconds."""
     folder, master = str(_temporary_folder()), f"local[{cores}]"
-    session = registry.open_session(
+    with registry.open_session(
         BY_NAME[mode], master=master, state_partitions=state_partitions, memory="1g", folder=folder, more=_fast_start()
-    )
-    try:
+    ) as session:
         yield session
-    finally:
-        session.stop()
 
 
 @cache

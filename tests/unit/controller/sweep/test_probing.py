@@ -1,7 +1,9 @@
 """A search on disk, and its page."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +22,9 @@ SEARCH = Search(start=20_000, low=100, high=1_000_000, precision=0.1, curve=Fals
 class FakeRuns:
     """Carries out runs of a system that is slow above its limit; interrupted before the run of that number."""
 
-    def __init__(self, interrupted_at: int | None = None) -> None:
-        self._interrupted_at = interrupted_at
+    def __init__(self, interrupted_at: int | None = None, *, samples_from: int = 0) -> None:
+        """samples_from: the lowest rate at which a run has enough for its p99."""
+        self._interrupted_at, self._samples_from = interrupted_at, samples_from
         self.rates: list[int] = []
 
     def __call__(self, workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
@@ -32,7 +35,8 @@ class FakeRuns:
         self.rates.append(int(rate))
         p99_ms = 20 + int(rate) / 10_000 if int(rate) <= LIMIT else 900.0
         number = len(list(runs_folder.parent.glob("*/*/result.json")))
-        write_run(runs_folder, number, p99_ms, offered_rate_per_s=int(rate), achieved_rate_per_s=int(rate) - 7)
+        few: dict[str, Any] = {} if int(rate) >= self._samples_from else {"latency_ns": {"p50": 9_000_000, "p99": None}}
+        write_run(runs_folder, number, p99_ms, offered_rate_per_s=int(rate), achieved_rate_per_s=int(rate) - 7, **few)
 
 
 @pytest.fixture
@@ -77,6 +81,31 @@ def test_a_finished_search_is_judged_anew_by_other_objectives(tmp_path: Path, wo
 
     assert found.held is not None
     assert 45_000 <= found.held <= 50_000
+
+
+def test_too_few_samples_end_a_search_that_they_leave_open(tmp_path: Path, workload: Path) -> None:
+    probing = Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
+
+    with pytest.raises(UsageError, match=r"--slo p99: run .* has too few samples for it; make longer runs with"):
+        probing.go_on(FakeRuns(samples_from=30_000), say_nothing, runs_max=40)
+
+
+def test_too_few_samples_of_the_curve_lose_no_answer(tmp_path: Path, workload: Path) -> None:
+    """Half of the limit is offered when the limit is known, which was lost with the answer."""
+    search = replace(SEARCH, start=50_000, curve=True)
+    probing = Probing.open(tmp_path / "sweep", workload, search, OBJECTIVES)
+    runs, said = FakeRuns(samples_from=40_000), list[str]()
+
+    found = probing.go_on(runs, said.append, runs_max=40)
+
+    assert found.verdict == "held"
+    assert found.limit is not None
+    assert 0.9 < found.limit.rate / LIMIT < 1.1
+    few = [rate for rate in runs.rates if rate < 40_000]
+    assert len(few) == 3
+    assert sum("has too few samples" in line for line in said) == 3
+    table = markdown_view(search_page("quick", found, probing.points(), OBJECTIVES))
+    assert f"| void | 3 void | {few[0]:,} |" in table
 
 
 def test_too_many_runs_end_it(tmp_path: Path, workload: Path) -> None:

@@ -79,7 +79,7 @@ def paired_shift(log_ratios: Sequence[float]) -> ConfidenceInterval:
 def rank_sum(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
     """Mann and Whitney's test: p, two-sided, and how likely a value of the second group is above one of the first.
 
-    Exact without ties; with ties exact for small groups, and by a seeded draw of the orders for others.
+    Exact for small groups; for others by the normal approximation, or with ties by a seeded draw of the orders.
     """
     ties = min(len(first), len(second)) > 1 and len({*first, *second}) < len(first) + len(second)
     method = stats.PermutationMethod(n_resamples=13_000, rng=np.random.default_rng(1)) if ties else "auto"

@@ -136,8 +136,7 @@ class RateLimit:
     @property
     def verdict(self) -> str:
         """`held`, `broken`, or `undecided` if the runs do not agree on it, or those of the lowest rate are void."""
-        are_all_void = self.limit is None and self.held is None and self.is_rig_bound
-        if are_all_void or (self.limit is not None and not self.limit.is_bracketed):
+        if not self.limit.is_bracketed if self.limit else self.is_rig_bound and self.held is None:
             return "undecided"
         return "held" if self.held else "broken"
 
@@ -150,8 +149,7 @@ def next_step(search: Search, trials: Sequence[Trial]) -> Try | RateLimit:
     closed_at = next((n for n in range(len(trials) + 1) if _narrowing(search, _Ends(trials[:n])) is None), None)
     ends = _Ends(trials)
     limit = limit_of(ends.counts, search.drift_share)
-    has_two_ends = ends.floor is not None and ends.ceiling is not None and ends.ceiling not in ends.void
-    if closed_at is None or not has_two_ends:
+    if closed_at is None or ends.floor is None or ends.ceiling is None or ends.ceiling in ends.void:
         limit = None
         if step := _narrowing(search, ends):
             return step

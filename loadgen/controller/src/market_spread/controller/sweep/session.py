@@ -31,17 +31,15 @@ SCHEMA_VERSION = 1
 
 
 def judge(rate: int, run: RecordedRun, objectives: Objectives) -> Trial:
-    """Whether the rate is held, by the run's verdict, then the objectives. UsageError if too few samples tell one."""
+    """Whether the rate is held, by the run's verdict, then the objectives; nothing if too few samples tell one."""
     if run.verdict is not Verdict.PASSED:
         outcome = RateOutcome.VOID if run.verdict is Verdict.VOID else RateOutcome.BROKEN
         return Trial(rate, outcome, run.reasons[0] if run.reasons else f"the run is {run.verdict.value}")
     evidence = run.achieved.assess(objectives)
     for each in evidence:
         if each.holds is None and each.unit == "ms":
-            raise UsageError(
-                f"--slo {each.criterion.removeprefix('latency_')}: run {run.run_id} has too few samples for it; "
-                "make the runs longer with -- --duration, or have more probes in the workload"
-            )
+            why = f"--slo {each.criterion.removeprefix('latency_')}: run {run.run_id} has too few samples for it"
+            return Trial(rate, RateOutcome.VOID, f"{why}; make longer runs with -- --duration in another --runs-folder")
     broken = (Trial(rate, RateOutcome.BROKEN, each.text) for each in evidence if each.holds is False)
     return next(broken, Trial(rate, RateOutcome.HELD))
 
@@ -79,7 +77,10 @@ class Probing:
         return {rate: [(run, judge(rate, run, self.objectives)) for run in of] for rate, of in runs.items() if of}
 
     def go_on(self, carry_out: CarryOut, say: Callable[[str], None], *, runs_max: int) -> RateLimit:
-        """Make runs until the rate is found. RunVoidError if that takes more than runs_max of them."""
+        """Make runs until the rate is found; RunVoidError if that takes more than runs_max of them.
+
+        UsageError after one with too few samples for an objective, but for the curve, when the rate is found.
+        """
         while True:
             made = [each for runs in self.points().values() for each in runs]
             made.sort(key=lambda each: (each[0].started, each[0].run_id))
@@ -97,6 +98,8 @@ class Probing:
             if len(there) == before:
                 raise RunVoidError(f"the run left no result in {folder}; run the same command again")
             trial = judge(step.rate, there[-1], self.objectives)
+            if trial.outcome is RateOutcome.VOID and there[-1].verdict is not Verdict.VOID and step.purpose != "curve":
+                raise UsageError(trial.reason)
             say(f"  {trial.outcome.value}: {trial.reason}" if trial.reason else f"  {trial.outcome.value}")
 
     def _runs_at(self, rate: int) -> Path:
@@ -185,12 +188,10 @@ def _verdict(runs: JudgedRuns) -> RateOutcome:
 
 
 def _row(rate: int, runs: JudgedRuns) -> tuple[str, ...]:
-    achieved = _median(runs, "achieved_rate_per_s")
-    values = [_median(runs, f"latency_ns.{name}", 1e6) for name in PERCENTILES] + [_median(runs, "cpu_us_per_message")]
-    return (
-        _verdict(runs).value, _counts(runs), f"{rate:,}", "-" if achieved is None else f"{achieved:,.0f}",
-        *("-" if value is None else short_number(value) for value in values),
-    )  # fmt: skip
+    latencies = (_median(runs, f"latency_ns.{name}", 1e6) for name in PERCENTILES)
+    values = (_median(runs, "achieved_rate_per_s"), *latencies, _median(runs, "cpu_us_per_message"))
+    shown = ("-" if value is None else short_number(value) for value in values)
+    return (_verdict(runs).value, _counts(runs), f"{rate:,}", *shown)
 
 
 def _median(runs: JudgedRuns, path: str, divisor: float = 1.0) -> float | None:

@@ -24,6 +24,7 @@ from market_spread.streaming.modes.real_time.bit_packing import BitField, BitPac
 from market_spread.streaming.modes.real_time.compile import PackedRows
 from market_spread.streaming.modes.rows import union_all
 from market_spread.streaming.record_codec import count_messages, frames_to_messages, records_to_frames
+from market_spread.streaming.testing import open_session
 from tests.support.markets import ids_in
 
 SCHEMA = (
@@ -39,20 +40,10 @@ ORDER_MESSAGE = b"OAAPL  B0000570000000042+0000010000010000001700000000000100"
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.ansi.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.driver.memory", "1g")
-        .config("spark.local.dir", str(tmp_path_factory.mktemp("spark")))
-        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-        .getOrCreate()
-    )
-    yield session
-    session.stop()
+def spark() -> Iterator[SparkSession]:
+    """With the settings of a job, and the class path of its JVM, which later tests in this process have too."""
+    with open_session("micro-batch", cores=2) as session:
+        yield session
 
 
 @dataclass(frozen=True)

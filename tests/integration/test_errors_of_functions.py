@@ -1,6 +1,7 @@
 """An exception in a user's function ends the job in a sentence, or diverts the record, as the step says."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -75,6 +76,25 @@ class TestColumns:
             run(out(numbers("fail"), "{n}"), {"lines": LINES}, mode=mode)
 
         assert str(raised.value) == "[USER_RAISED_EXCEPTION] no x"
+
+    @pytest.mark.parametrize(
+        ("wrong", "said"),
+        [
+            (lambda _: F.col("nope"), "name `nope` cannot be resolved. Did you mean one of the following? "),
+            (lambda row: F.size(row.text), 'Cannot resolve "size(text)" due to data type mismatch: '),
+        ],
+        ids=["name", "type"],
+    )
+    def test_what_spark_cannot_plan_fails_in_one_sentence(
+        self, mode: str, wrong: Callable[[Row], Any], said: str
+    ) -> None:
+        step = Map("wrong", {"n": wrong})
+
+        with pytest.raises(RunFailedError) as raised:
+            run(out(Source("lines", Text()).to(step), "{n}"), {"lines": LINES}, mode=mode)
+
+        assert said in str(raised.value)
+        assert re.search(r"\n|SQLSTATE|Project", str(raised.value)) is None
 
 
 def squared(row: Row) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -67,18 +67,18 @@ def run(pipeline: Pipeline, *inputs: Mapping[str, Iterable[Input]], mode: str = 
     message's time is past its end. PipelineError if the mode cannot run it, RunFailedError if the query fails. The
     first call in a process takes seconds, and so does one in another mode than the call before.
     """
-    with MemoryRun(_session(mode), pipeline, mode) as running:
-        for given in inputs:
-            with running.at_once():
-                for source, values in given.items():
-                    running.send(source, values)
-            try:
+    try:
+        with MemoryRun(_session(mode), pipeline, mode) as running:
+            for given in inputs:
+                with running.at_once():
+                    for source, values in given.items():
+                        running.send(source, values)
                 running.process()
-            except StreamingQueryException as error:
-                raise RunFailedError(sentence_of(error)) from None
-        found = Outputs({sink: running.received(sink) for sink in (*pipeline.outputs, INVALID)})
-        found.late = running.late()
-        return found
+            found = Outputs({sink: running.received(sink) for sink in (*pipeline.outputs, INVALID)})
+            found.late = running.late()
+            return found
+    except (AnalysisException, StreamingQueryException) as error:
+        raise RunFailedError(sentence_of(error)) from None
 
 
 def _session(mode: str) -> SparkSession:

@@ -65,6 +65,8 @@ def write_run(folder: Path, number: int = 0, p99_ms: float = 20.0, **changes: An
         "machine": {"cores": 2, "cpu_model": "A CPU"},
         "settings": {"seed": 1, "load": {"profile": "constant", "messages_per_s": 20_000}},
     } | changes
+    evidence = [each for of in document["verdicts"].values() for each in of["evidence"]]
+    document = {"decisive": [each["check"] for each in evidence if each["holds"] is False]} | document
     (folder / run_id).mkdir(parents=True)
     (folder / run_id / "result.json").write_text(json.dumps(document))
     return folder / run_id

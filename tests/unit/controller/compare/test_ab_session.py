@@ -16,7 +16,7 @@ from market_spread.controller.plan.reading import read_workload
 from market_spread.controller.plan.system import SystemWorkload
 from market_spread.controller.session.subprocess import CarryOut
 from tests.support.clock import ManualClock
-from tests.unit.controller.compare.run_fixtures import write_run
+from tests.unit.controller.compare.run_fixtures import assessments, write_run
 
 
 class FakeRuns:
@@ -67,6 +67,8 @@ def test_runs_of_another_state_of_a_working_tree_are_not_gone_on_with(
     begun = opened("c0ffee", "decade")
 
     assert opened("c0ffee", "decade").session == begun.session
+    with pytest.raises(UsageError, match="has runs of c0ffee, not of no working tree; name another"):
+        opened()
     with pytest.raises(UsageError, match="has runs of decade, not of decade\\+1; name another"):
         opened("c0ffee", "decade+1")
 
@@ -175,7 +177,7 @@ def test_runs_that_take_long_are_no_reason_to_give_their_pair_up(tmp_path: Path,
 
 def test_a_pair_whose_run_was_interrupted_is_made_again(tmp_path: Path, workloads: tuple[Path, Path]) -> None:
     def interrupted(workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
-        write_run(runs_folder, 1, verdict="void", reasons=["the run was interrupted"])
+        write_run(runs_folder, 1, verdict="void", verdicts=assessments("interrupted"), reasons=["interrupted"])
         raise KeyboardInterrupt
 
     taking_turns = open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
@@ -183,7 +185,7 @@ def test_a_pair_whose_run_was_interrupted_is_made_again(tmp_path: Path, workload
         taking_turns.go_on(both(interrupted), say_nothing)
 
     (run,) = [run for arm in "ab" for run in taking_turns.runs_of(arm)]
-    assert run.place == Place(taking_turns.session, 1, order_of(5, 1)[0], interrupted=True)
+    assert (run.place, run.is_interrupted) == (Place(taking_turns.session, 1, order_of(5, 1)[0]), True)
     assert taking_turns.next_place() == Place(taking_turns.session, 2, order_of(5, 2)[0])
 
 

@@ -1,15 +1,17 @@
 """The commands compare, ab, sweep and history: what they print, how they end, and what they say of wrong usage."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.cli.main import main
 from market_spread.controller.compare.runs import Place
 from tests.support.paths import QUICK
-from tests.unit.controller.compare.run_fixtures import write_run
+from tests.unit.controller.compare.run_fixtures import judged, write_run
 
 STEPS = """\
 name: steps
@@ -330,3 +332,53 @@ def test_an_error_is_one_line_and_2(words: list[object], said: str, runs: Path, 
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
     assert "Traceback" not in result.output
+
+
+def test_wrong_outputs_count_where_the_latencies_of_their_run_are_void(turns: Path) -> None:
+    wrong = judged(Verdict.FAILED, "alerts_wrong", "late_generator", latencies_void=True)
+    changed = write_run(turns / "b", 99, 22, **wrong)
+    Place("s", 9, "b").write(changed)
+    Place("s", 9, "a").write(write_run(turns / "a", 98, 22))
+
+    result = invoke("ab", QUICK, QUICK, "--runs-folder", turns, "--least", "30%")
+
+    assert result.exit_code == 1
+    assert f"left out: 1 void run of b (quick); one is {changed.name}: alerts_wrong says so" in result.stdout
+
+
+def test_a_copy_is_the_same_run(runs: Path) -> None:
+    shutil.copytree(runs / "before", runs / "copy")
+
+    result = invoke("compare", "runs/before", "runs/copy")
+
+    assert result.exit_code == 2
+    assert "is in before and in copy" in result.stderr
+
+
+def test_a_run_that_ab_has_not_made_takes_the_pairs_from_no_other(turns: Path) -> None:
+    write_run(turns / "b", 99, 22)
+
+    assert "2 worse, 2 same (8 pairs)" in invoke("compare", turns / "a", turns / "b").stdout
+
+
+@pytest.mark.parametrize("command", ["ab", "sweep"])
+def test_a_workload_of_the_user_in_the_folder_is_not_overwritten(tmp_path: Path, command: str) -> None:
+    names = {"ab": ("b.yaml", "a.yaml"), "sweep": ("workload.yaml", "other.yaml")}[command]
+    for name in names:
+        (tmp_path / name).write_text(QUICK.read_text().replace("name: quick", f"name: {Path(name).stem}"))
+    before = [(tmp_path / name).read_bytes() for name in names]
+
+    given = [tmp_path / name for name in (names if command == "ab" else names[1:])]
+    result = invoke(command, *given, "--runs-folder", tmp_path)
+
+    assert result.exit_code == 2
+    assert "was begun with another workload" in result.stderr
+    assert [(tmp_path / name).read_bytes() for name in names] == before
+
+
+def test_a_figure_that_is_given_twice_is_one(runs: Path) -> None:
+    words = ["--figure", "latency_ns.p99:higher", "--figure", "latency_ns.p99:lower"]
+
+    document = json.loads(invoke("compare", "runs/before", "runs/after", *words, "--json").stdout)
+
+    assert [each["verdict"] for each in document["contrasts"][0]["figures"]] == ["worse"]

@@ -133,6 +133,18 @@ def test_a_change_of_the_code_stays_one_by_the_anchor() -> None:
     assert [change.run.run_id for change in trend.changes] == ["run-10"]
 
 
+def test_an_anchor_without_the_figure_tells_nothing_of_it() -> None:
+    """Its values are known up to the middle, and the machine became slower then."""
+    runs = [run(2 * number, {P99.path: value * 1e6}) for number, value in enumerate(noisy((20, 10), (40, 10)))]
+    anchors = [
+        run(2 * number + 1, {P99.path: 1e6} if number < 9 else {}, workload="null") for number in range(len(runs))
+    ]
+
+    text = markdown_view(history_of(runs, (P99,), anchors=anchors)[0])
+
+    assert "undecided, as no anchor was run after it" in text
+
+
 def test_a_figure_that_no_anchor_has_is_left_out() -> None:
     assert by_anchor(runs_of([20.0]), [run(0)], (P99,))[1] == ()
 

@@ -295,6 +295,6 @@ def test_void_runs_that_are_unequal_or_many_forbid_a_verdict(void: tuple[int, in
 
 def test_runs_that_the_user_interrupted_choose_nothing() -> None:
     first, other = paired(A_TENTH, DRIFTING)
-    interrupted = replace(other, left_out=void_runs(4, place=Place("s", 9, "b", interrupted=True)))
+    interrupted = replace(other, left_out=void_runs(4, place=Place("s", 9, "b"), is_interrupted=True))
 
     assert judged(compare((first, interrupted), (P99,))).change is Direction.WORSE

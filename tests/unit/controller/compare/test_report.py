@@ -82,7 +82,7 @@ def test_runs_that_were_left_out_are_told() -> None:
     text = terminal(compare(groups, read_figures((), ())))
 
     assert "• void: 0 of 8 runs of before, 1 of 9 runs of after" in text
-    assert "• left out: 1 void run of after; the first is run-99: the generator was late" in text
+    assert "• left out: 1 void run of after; one is run-99: the generator was late" in text
 
 
 def test_same_manifests_are_told() -> None:

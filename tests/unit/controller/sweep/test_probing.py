@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from market_spread.common.errors import RunVoidError, UsageError
+from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.sweep.search import RateLimit, Search
 from market_spread.controller.sweep.session import Probing, search_document, search_page
 from market_spread.controller.views.output import markdown_view
-from tests.unit.controller.compare.run_fixtures import write_run
+from tests.unit.controller.compare.run_fixtures import judged, write_run
 
 LIMIT = 70_000
 OBJECTIVES = Objectives(p99_ms=50.0, loss=0)
@@ -88,6 +89,36 @@ def test_too_few_samples_end_a_search_that_they_leave_open(tmp_path: Path, workl
 
     with pytest.raises(UsageError, match=r"--slo p99: run .* has too few samples for it; make longer runs with"):
         probing.go_on(FakeRuns(samples_from=30_000), say_nothing, runs_max=40)
+    again = FakeRuns(samples_from=30_000)
+    with pytest.raises(UsageError, match="has too few samples"):
+        probing.go_on(again, say_nothing, runs_max=40)
+    assert again.rates == []
+
+
+def test_runs_that_the_user_interrupted_say_nothing_of_the_rig(tmp_path: Path, workload: Path) -> None:
+    """Three at one rate were the limit of what the rig can show."""
+
+    def interrupted(workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
+        number = len(list(runs_folder.parent.glob("*/*/result.json")))
+        write_run(runs_folder, number, **judged(Verdict.VOID, "interrupted"))
+        raise KeyboardInterrupt
+
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(interrupted, say_nothing, runs_max=40)
+    found = Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(FakeRuns(), say_nothing, runs_max=40)
+
+    assert (found.held, found.broken, found.is_rig_bound) == (67_300, 73_400, False)
+
+
+def test_a_run_that_cannot_be_read_is_said(tmp_path: Path, workload: Path) -> None:
+    def of_another_version(workload: Path, *, runs_folder: Path, options: Sequence[str]) -> None:
+        write_run(runs_folder, schema_version=3)
+
+    with pytest.raises(UsageError, match=r"has schema_version 3; this version reads 4"):
+        Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES).go_on(
+            of_another_version, say_nothing, runs_max=40
+        )
 
 
 def test_too_few_samples_of_the_curve_lose_no_answer(tmp_path: Path, workload: Path) -> None:

@@ -221,17 +221,17 @@ def begin_or_go_on(
     the plan must have besides its options. UsageError if it was begun with other workloads or options of runs, or is
     damaged.
     """
-    folder = plan_file.parent
-    if not plan_file.exists():
+    folder, is_begun = plan_file.parent, plan_file.exists()
+    for name, workload in workloads.items():
+        kept = folder / f"{name}.yaml"
+        if (is_begun or kept.exists()) and not (kept.exists() and kept.read_bytes() == workload.encode()):
+            raise UsageError(f"{folder} was begun with another workload, {kept}; name another --runs-folder")
+    if not is_begun:
         with usage_errors(f"{folder} cannot be made", "name another --runs-folder"):
             folder.mkdir(parents=True, exist_ok=True)
             for name, workload in workloads.items():
                 write_whole(folder / f"{name}.yaml", workload)
         return None
-    for name, workload in workloads.items():
-        kept = folder / f"{name}.yaml"
-        if not kept.exists() or kept.read_bytes() != workload.encode():
-            raise UsageError(f"{folder} was begun with another workload, {kept}; name another --runs-folder")
     with usage_errors(f"{plan_file} is damaged", "name another --runs-folder", (OSError, ValueError)):
         plan = json_object(plan_file.read_bytes())
         if wrong := [key for key, kind in {"options": list, **kinds}.items() if type(plan.get(key)) is not kind]:

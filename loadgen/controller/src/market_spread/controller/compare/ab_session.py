@@ -15,12 +15,13 @@ import random
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from market_spread.common.clock import Clock
 from market_spread.common.errors import RunVoidError, UsageError
-from market_spread.controller.compare.runs import Place, RecordedRun, runs_below
+from market_spread.controller.compare.runs import Place, RecordedRun, read_run, run_folders, runs_below
 from market_spread.controller.plan.reading import standalone
 from market_spread.controller.run_folder import begin_or_go_on
 from market_spread.controller.session.subprocess import CarryOut
@@ -61,7 +62,7 @@ class TakingTurns:
         session = uuid.uuid4().hex
         texts = dict(zip(ARMS, map(standalone, workloads), strict=True))
         if begun := begin_or_go_on(folder / PLAN_FILE, texts, options, seed=int, session=str):
-            for before, now in zip(begun.get("trees", ()), trees, strict=False):
+            for before, now in zip_longest(begun.get("trees", ()), trees, fillvalue="no working tree"):
                 if before != now:
                     raise UsageError(f"{folder} has runs of {before}, not of {now}; name another --runs-folder")
             seed, session = begun["seed"], begun["session"]
@@ -120,19 +121,16 @@ class TakingTurns:
 
     def _run_at(self, place: Place, carry_out: CarryOut) -> RecordedRun:
         folder = self.folder / place.arm
-        before = {run.run_id for run in runs_below(folder)}
+        before = run_folders(folder)
         try:
             carry_out(self.folder / f"{place.arm}.yaml", runs_folder=folder, options=())
-        except KeyboardInterrupt:
-            place = replace(place, interrupted=True)
-            raise
         finally:
-            made = [run for run in runs_below(folder) if run.run_id not in before]
-            for run in made:
-                place.write(run.folder)
+            made = [each for each in run_folders(folder) if each not in before]
+            for each in made:
+                place.write(each)
         if not made:
             raise RunVoidError(f"the run left no result in {folder}; run the same command again")
-        return made[-1]
+        return read_run(made[-1])
 
     def _by_number(self) -> dict[int, list[RecordedRun]]:
         made: dict[int, list[RecordedRun]] = defaultdict(list)

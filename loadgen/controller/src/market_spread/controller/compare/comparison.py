@@ -105,7 +105,7 @@ class Comparison:
     @property
     def exit_status(self) -> int:
         """0 every figure the same or better, 1 one worse or an output wrong, 3 one undecided or not usable."""
-        if any(run.wrong_reasons and not run.is_void for group in self.groups[1:] for run in group.runs):
+        if any(run.wrong_reasons for group in self.groups[1:] for run in (*group.runs, *group.left_out)):
             return 1
         return 3 if self.is_forced else {Direction.WORSE: 1, Direction.UNDECIDED: 3}.get(self.change, 0)
 
@@ -136,7 +136,7 @@ def pairs_needed(contrasts: int = 1) -> int:
 
 def void_counts(group: Group) -> tuple[int, int]:
     """How many runs of the group are void, and how many are not; runs that the user interrupted are neither."""
-    void = sum(run.is_void and not (run.place and run.place.interrupted) for run in (*group.runs, *group.left_out))
+    void = sum(run.is_void and not run.is_interrupted for run in (*group.runs, *group.left_out))
     return void, sum(not run.is_void for run in group.runs)
 
 

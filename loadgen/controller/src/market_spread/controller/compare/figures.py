@@ -12,7 +12,7 @@ from market_spread.controller.plan import objectives
 # Fields of the result of which more is better, by the last part of their paths.
 _HIGHER_IS_BETTER = frozenset({"achieved_rate_per_s", "messages_processed"})
 # By the end of a name in a path, where units are.
-_UNIT = re.compile(r"(_per_s|_ns|_us|_s)(_median|_max)?(?=\.|$)")
+_UNIT = re.compile(r"(_per_s|_ns|_us|_s)(_median|_max|_per_message)?(_second_half)?(?=\.|$)")
 _UNITS = {"_per_s": ("/s", 1.0), "_ns": ("ms", 1e6), "_us": ("us", 1.0), "_s": ("s", 1.0)}
 
 
@@ -64,7 +64,7 @@ def read_figures(chosen: Sequence[str], least: Sequence[str]) -> tuple[Figure, .
     chosen: paths of fields, `:higher` or `:lower` after one says which is better; empty for the usual ones. least: a
     share such as `3%` or `0.03` for all, or `latency_ns.p99=10%` for one.
     """
-    figures = tuple(_figure(text) for text in dict.fromkeys(chosen)) or _SHOWN_BY_DEFAULT
+    figures = tuple({(of := _figure(text)).path: of for text in chosen}.values()) or _SHOWN_BY_DEFAULT
     for text in least:
         path, equals, share_text = text.rpartition("=")
         share = read_share(share_text, "--least")

@@ -40,12 +40,12 @@ def read_groups(named: Sequence[str], *, runs_folder: Path) -> tuple[Group, ...]
     if len(named) < 2:
         raise UsageError("a comparison needs two groups of runs or more; name another one")
     groups = [_read_group(text, runs_folder) for text in named]
-    seen: dict[Path, str] = {}
+    seen: dict[tuple[object, ...], str] = {}
     for name, run in [(group.name, run) for group in groups for run in group.runs]:
-        place = run.folder.resolve()
-        if place in seen:
-            raise UsageError(f"run {run.run_id} is in {seen[place]} and in {name}; name groups without it")
-        seen[place] = name
+        what = (run.run_id, run.started, *run.figures.values())  # a copy is the same run
+        if what in seen:
+            raise UsageError(f"run {run.run_id} is in {seen[what]} and in {name}; name groups without it")
+        seen[what] = name
     short = Counter(group.name for group in groups)
     return tuple(
         group if short[group.name] == 1 else replace(group, name=text)
@@ -56,12 +56,12 @@ def read_groups(named: Sequence[str], *, runs_folder: Path) -> tuple[Group, ...]
 def pairs_of(first: Group, other: Group) -> tuple[tuple[RecordedRun, RecordedRun], ...] | None:
     """The pairs that have a run in each group, in their order; None if the groups are not runs that `ab` has paired.
 
-    A run whose partner is void or not there is in no pair.
+    A run whose partner is void or not there is in no pair, nor is one that `ab` has not made.
     """
     ours, theirs = (
         {(run.place.session, run.place.number): run for run in group.runs if run.place} for group in (first, other)
     )
-    if len(ours) < len(first.runs) or len(theirs) < len(other.runs):
+    if not ours or not theirs:
         return None
     return tuple((ours[key], theirs[key]) for key in sorted(ours.keys() & theirs.keys()))
 

@@ -186,8 +186,9 @@ def _bars(values: Sequence[float]) -> str:
 
 def _sentence(change: ChangePoint, anchors: Sequence[RecordedRun]) -> str:
     """The change, and the facts that differ between the last run before and the first after it."""
-    is_told = [any(begin_s <= at.started_s <= end_s for at in anchors) for begin_s, end_s in change.parts]
     figure = change.figure
+    known = [at for at in anchors if at.figures.get(figure.path, 0.0) > 0]
+    is_told = [any(begin_s <= at.started_s <= end_s for at in known) for begin_s, end_s in change.parts]
     what = f"{'better' if (change.shift > 0) == figure.higher_is_better else 'worse'} by"
     if figure.unit:  # another machine has other times and rates, but the same ratios and counts
         what = "undecided, the machine's or the code's:"

@@ -113,9 +113,10 @@ def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
             marks.append(f"{what}: {forced}")
         if len(group.unusable) > _REASONS_MAX:
             marks.append(f"and {counted(len(group.unusable) - _REASONS_MAX, 'run')} more of {group.name}")
-        if group.left_out:
-            first = f"the first is {group.left_out[0].run_id}: {group.left_out[0].void_reasons[0]}"
-            marks.append(f"left out: {counted(len(group.left_out), 'void run')} of {group.name}; {first}")
+        if left := group.left_out:
+            said = next((run for run in left if run.wrong_reasons), left[0])
+            reason = (*said.wrong_reasons, *said.void_reasons)[0]
+            marks.append(f"left out: {counted(len(left), 'void run')} of {group.name}; one is {said.run_id}: {reason}")
         marks += [f"left out of {group.name}: {sentence}" for sentence in group.unreadable]
     return tuple(marks)
 
@@ -123,15 +124,14 @@ def _marks(groups: Sequence[Group]) -> tuple[str, ...]:
 def _figure_row(judged: Judged) -> tuple[str, ...]:
     figure = judged.figure
     shift, p = judged.shift, judged.corrected_p
+    bounds = [signed_percent(each) for each in (shift.low, shift.high) if each is not None] if shift else []
     return (
         figure.title_in_unit,
         judged.change.value,
         _values(figure, judged.before),
         _values(figure, judged.after),
         "-" if shift is None else signed_percent(shift.estimate),
-        "-"
-        if shift is None or shift.low is None or shift.high is None
-        else f"{signed_percent(shift.low)} to {signed_percent(shift.high)}",
+        " to ".join(bounds) or "-",
         "-" if judged.superiority is None else f"{judged.superiority:.0%}",
         "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}",
     )

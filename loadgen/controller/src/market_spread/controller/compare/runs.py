@@ -22,12 +22,11 @@ _BEHIND = (Criterion.LAG_GROWING, Criterion.STALLED)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a run: its pair, by number in a session of `ab`, and its arm. interrupted: by the user."""
+    """The place of a run: its pair, by number in a session of `ab`, and its arm."""
 
     session: str
     number: int
     arm: str
-    interrupted: bool = False
 
     def write(self, folder: Path) -> None:
         (folder / PAIR_FILE).write_text(json.dumps(asdict(self)) + "\n", "utf-8")
@@ -49,7 +48,7 @@ class RecordedRun:
     void_reasons: why its latencies say nothing; lag_reasons: that the system did not keep up or stood still, so that
     they would be others in a longer run; wrong_reasons: what was wrong with its output; each empty if nothing. figures:
     every number of the result by its path (`latency_ns.p99`). facts: what the run was made with, by name
-    (`workload.load.messages_per_s`), each as text. place: its pair, if `ab` has made it.
+    (`workload.load.messages_per_s`), each as text. is_interrupted: by the user. place: its pair, if `ab` has made it.
     """
 
     run_id: str
@@ -64,6 +63,7 @@ class RecordedRun:
     figures: Mapping[str, float]
     facts: Mapping[str, str]
     achieved: Achieved
+    is_interrupted: bool = False
     place: Place | None = None
 
     @property
@@ -116,11 +116,12 @@ def read_run(folder: Path) -> RecordedRun:
 def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
     verdict, reasons = Verdict(result["verdict"]), tuple(result["reasons"])
     rates = result["offered_rate_per_s"], result["achieved_rate_per_s"], result["messages_lost"]
-    clusters = result["latency_clusters"].get("latency_ns", {})
-    achieved = Achieved(result["latency_ns"], *rates, clusters)
+    path = "latency_without_faults_ns" if result.get("latency_without_faults_ns") else "latency_ns"  # as it was judged
+    of_all = result.get("decision_latency_ns", {}) if path == "latency_ns" else {}
+    achieved = Achieved(result[path], *rates, result["latency_clusters"].get(path, {}), of_all)
     if wrong := [each for each in (result["run_id"], result["workload"], *reasons) if not isinstance(each, str)]:
         raise TypeError(f"{wrong[0]!r} is no text")
-    values = (*achieved.latency_ns.values(), *rates, *clusters.values())
+    values = (*achieved.latency_ns.values(), *rates, *achieved.clusters.values(), *of_all.values())
     if wrong := [each for each in values if each is not None and type(each) not in (int, float)]:
         raise TypeError(f"{wrong[0]!r} is no number")
     datetime.fromisoformat(result["started"]).timestamp()
@@ -136,7 +137,9 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
         verdict=verdict, reasons=reasons,
         void_reasons=tuple(void or ("it does not say why",)) if latencies_void else (),
         lag_reasons=tuple(behind) if verdict is Verdict.FAILED and not latencies_void else (),
-        wrong_reasons=tuple(each["text"] for each in failing["correct"]) if verdict is Verdict.FAILED else (),
+        wrong_reasons=tuple(each["text"] for each in failing["correct"] if each["check"] in result["decisive"])
+        if verdict is Verdict.FAILED else (),
+        is_interrupted=any(each["check"] == Criterion.INTERRUPTED for each in failing["valid"]),
         figures={
             path: float(value)
             for path, value in flat(result).items()

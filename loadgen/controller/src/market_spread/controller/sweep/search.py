@@ -160,8 +160,7 @@ def next_step(search: Search, trials: Sequence[Trial]) -> Try | RateLimit:
         returns = sum(trial.outcome is not RateOutcome.VOID for trial in trials[closed_at:])
         if returns < 2 * search.repeats:
             return Try(_return_rate(search, limit, ends, is_above=returns % 2 == 1), "return")
-    best = round(limit.rate) if limit is not None else ends.floor
-    if search.curve and best is not None:
+    if search.curve and (best := round(limit.rate) if limit else ends.floor):
         done = [rate for rate, judged in ends.counts.items() if any(judged) or rate in ends.void]
         for wanted in (round_rate(best * share) for share in CURVE_SHARES):
             if wanted >= search.low and all(abs(rate / wanted - 1) > 0.03 for rate in done):

@@ -18,7 +18,7 @@ from market_spread.common.errors import RunVoidError, UsageError
 from market_spread.common.words import counted
 from market_spread.controller.analysis.evidence import Verdict
 from market_spread.controller.compare.figures import PERCENTILES, short_number
-from market_spread.controller.compare.runs import RecordedRun, runs_below
+from market_spread.controller.compare.runs import RecordedRun, read_run, run_folders, runs_below
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.plan.reading import standalone
 from market_spread.controller.run_folder import begin_or_go_on
@@ -73,7 +73,7 @@ class Probing:
     def points(self) -> Points:
         """All rates that were tried, ascending."""
         rates = sorted(int(path.name) for path in (self.folder / "rates").glob("*") if path.name.isdecimal())
-        runs = {rate: runs_below(self._runs_at(rate)) for rate in rates}
+        runs = {rate: [run for run in runs_below(self._runs_at(rate)) if not run.is_interrupted] for rate in rates}
         return {rate: [(run, judge(rate, run, self.objectives)) for run in of] for rate, of in runs.items() if of}
 
     def go_on(self, carry_out: CarryOut, say: Callable[[str], None], *, runs_max: int) -> RateLimit:
@@ -90,16 +90,17 @@ class Probing:
             if len(made) >= runs_max:
                 so_many = counted(len(made), "run")
                 raise RunVoidError(f"{so_many} gave no answer; allow more with --runs-max, or lengthen the runs")
+            of_rate = [each for each in made if each[1].rate == step.rate and each[1].outcome is RateOutcome.VOID]
+            too_few = [trial.reason for run, trial in of_rate if run.verdict is not Verdict.VOID]
+            if too_few and step.purpose != "curve":
+                raise UsageError(too_few[0])
             say(f"run {len(made) + 1}, {step.purpose}: {step.rate:,} messages/s")
             folder = self._runs_at(step.rate)
-            before = len(runs_below(folder))
+            before = run_folders(folder)
             carry_out(self.folder / "workload.yaml", runs_folder=folder, options=("--rate", str(step.rate)))
-            there = runs_below(folder)
-            if len(there) == before:
+            if not (new := [each for each in run_folders(folder) if each not in before]):
                 raise RunVoidError(f"the run left no result in {folder}; run the same command again")
-            trial = judge(step.rate, there[-1], self.objectives)
-            if trial.outcome is RateOutcome.VOID and there[-1].verdict is not Verdict.VOID and step.purpose != "curve":
-                raise UsageError(trial.reason)
+            trial = judge(step.rate, read_run(new[-1]), self.objectives)
             say(f"  {trial.outcome.value}: {trial.reason}" if trial.reason else f"  {trial.outcome.value}")
 
     def _runs_at(self, rate: int) -> Path:
@@ -111,8 +112,7 @@ def search_page(name: str, found: RateLimit, points: Points, objectives: Objecti
     head = ("", "runs", "messages/s", "achieved", *(f"{name}, ms" for name in PERCENTILES), "CPU, us/message")
     rows = tuple(_row(rate, runs) for rate, runs in points.items())
     table = Table("Medians over the runs of each rate", head, rows, text_columns=2)
-    runs = counted(sum(map(len, points.values())), "run")
-    headline = f"{name} {_answer(found)} under {objectives.text} ({runs})"
+    headline = f"{name} {_answer(found)} under {objectives.text} ({counted(sum(map(len, points.values())), 'run')})"
     return Page(found.verdict, headline, (Sentences(_sentences(found, points)), table))
 
 

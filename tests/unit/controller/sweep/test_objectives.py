@@ -1,15 +1,17 @@
 """Objectives, and what a run says of its rate."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from market_spread.common.errors import UsageError
 from market_spread.controller.analysis.evidence import Achieved, Verdict
+from market_spread.controller.compare.runs import read_run
 from market_spread.controller.plan.objectives import Objectives
 from market_spread.controller.sweep.search import RateOutcome, Trial
 from market_spread.controller.sweep.session import judge
-from tests.unit.controller.compare.run_fixtures import run
+from tests.unit.controller.compare.run_fixtures import run, write_run
 
 GOOD = Achieved({"p50": 7_000_000, "p99": 40_000_000, "p99.9": None}, 20_000.0, 19_990.0, 0)
 P99 = Objectives(p99_ms=50.0, loss=0)
@@ -108,3 +110,10 @@ def test_a_percentile_that_the_run_cannot_have_says_nothing_of_the_rate() -> Non
     )
 
     assert judge(1_000, run(0, achieved=GOOD), Objectives(p99_9_ms=50.0)) == Trial(1_000, RateOutcome.VOID, reason)
+
+
+def test_a_run_with_planned_faults_is_judged_without_them_as_it_was_itself(tmp_path: Path) -> None:
+    slow = {"p50": 9_000_000_000, "p99": 9_000_000_000}
+    made = write_run(tmp_path, latency_ns=slow, latency_without_faults_ns={"p50": 500_000, "p99": 1_000_000})
+
+    assert judge(1_000, read_run(made), P99).outcome is RateOutcome.HELD

@@ -117,11 +117,10 @@ def _run_of(folder: Path, result: Mapping[str, Any]) -> RecordedRun:
     verdict, reasons = Verdict(result["verdict"]), tuple(result["reasons"])
     rates = result["offered_rate_per_s"], result["achieved_rate_per_s"], result["messages_lost"]
     path = "latency_without_faults_ns" if result.get("latency_without_faults_ns") else "latency_ns"  # as it was judged
-    of_all = result.get("decision_latency_ns", {}) if path == "latency_ns" else {}
-    achieved = Achieved(result[path], *rates, result["latency_clusters"].get(path, {}), of_all)
+    achieved = Achieved(result[path], *rates, result["latency_clusters"].get(path, {}))
     if wrong := [each for each in (result["run_id"], result["workload"], *reasons) if not isinstance(each, str)]:
         raise TypeError(f"{wrong[0]!r} is no text")
-    values = (*achieved.latency_ns.values(), *rates, *achieved.clusters.values(), *of_all.values())
+    values = (*achieved.latency_ns.values(), *rates, *achieved.clusters.values())
     if wrong := [each for each in values if each is not None and type(each) not in (int, float)]:
         raise TypeError(f"{wrong[0]!r} is no number")
     datetime.fromisoformat(result["started"]).timestamp()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from market_spread.controller.compare.runs import read_run
 from tests.integration.test_your_system import LENIENT, change, market_spread
 
 COMMAND = str(Path(sys.executable).parent / "market-spread")
@@ -98,13 +99,14 @@ def test_an_interrupted_comparison_ends_as_void_and_says_so(made: Made) -> None:
 
 def test_the_same_command_makes_the_interrupted_pair_again_and_no_more(made: Made) -> None:
     verdicts = [result["verdict"] for result in results(made.folder / "ab")]
-    places = [json.loads(path.read_text()) for path in (made.folder / "ab").rglob("pair.json")]
+    runs = [read_run(path.parent) for path in (made.folder / "ab").rglob("pair.json")]
+    places = [run.place for run in runs if run.place]
 
     assert made.stderr.count("pair 1 of 1: ") == 2
     assert verdicts.count("void") == 1
     assert len(verdicts) == 4
-    assert sorted((place["number"], place["arm"]) for place in places) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
-    assert [place["number"] for place in places if place["interrupted"]] == [1]
+    assert sorted((place.number, place.arm) for place in places) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
+    assert [run.place.number for run in runs if run.place and run.is_interrupted] == [1]
 
 
 def test_one_run_of_each_is_undecided(made: Made) -> None:

@@ -10,8 +10,8 @@ from market_spread.common.jvm.jars import JarCache, find_java
 from market_spread.controller.deploy.local.broker import Broker
 from market_spread.controller.deploy.local.jvms import local_jvms
 
-# PySpark tells the JVM the caller's line before every function, and drops it behind, for an entry of the log that no
-# test reads: a third of the time in which a warm session plans a query. A session reads its setting once, and here.
+# PySpark passes the caller's line to the JVM with every function, for a log entry that no test reads. That takes a
+# third of the time in which a warm session plans a query. PySpark keeps the setting here once a session has read it.
 pyspark.errors.utils._enable_debugging_cache = False  # type: ignore[assignment]
 
 

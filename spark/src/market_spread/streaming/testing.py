@@ -192,7 +192,7 @@ class MemoryRun:
             return
         for _ in polls(SystemClock(), within_s, every_s=_POLL_S):
             ends = (json.loads(source.endOffset) for source in getattr(self._query.lastProgress, "sources", ()))
-            if sum(end["0"] for end in ends) == sum(self._offsets.values()):
+            if sum(end["0"] for end in ends) == sum(self._offsets.values()):  # by partition; there is one
                 return
             if (error := self._query.exception()) is not None:
                 raise error

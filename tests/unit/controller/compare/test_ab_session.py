@@ -225,7 +225,7 @@ def test_a_folder_of_other_workloads_is_refused(tmp_path: Path, workloads: tuple
     open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     workloads[1].write_text("name: changed\n")
 
-    with pytest.raises(UsageError, match=r"ab was begun with another workload, .*ab/b.yaml; name another"):
+    with pytest.raises(UsageError, match=r"ab has another workload, .*ab/b.yaml; name another"):
         open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 
@@ -250,7 +250,7 @@ def test_a_kept_workload_that_is_no_text_is_another_one(tmp_path: Path, workload
     open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
     (tmp_path / "ab" / "a.yaml").write_bytes(b"\xff\xfe")
 
-    with pytest.raises(UsageError, match=r"was begun with another workload, .*a\.yaml; name another --runs-folder"):
+    with pytest.raises(UsageError, match=r"has another workload, .*a\.yaml; name another --runs-folder"):
         open_turns(tmp_path / "ab", workloads, pairs=1, seed=5)
 
 

@@ -372,7 +372,7 @@ def test_a_workload_of_the_user_in_the_folder_is_not_overwritten(tmp_path: Path,
     result = invoke(command, *given, "--runs-folder", tmp_path)
 
     assert result.exit_code == 2
-    assert "was begun with another workload" in result.stderr
+    assert "has another workload" in result.stderr
     assert [(tmp_path / name).read_bytes() for name in names] == before
 
 

@@ -26,6 +26,7 @@ def test_a_share_holds_for_all_and_one_for_a_figure() -> None:
         ("stages_ns.compute.p50", "ms", False),
         ("boundary_gap_ns_max", "ms", False),
         ("time_to_first_order_s", "s", False),
+        ("cpu_us_per_message_second_half", "us", False),
         ("offered_rate_per_s", "/s", False),
         ("achieved_rate_per_s", "messages/s", True),
         ("achieved_rate_per_s:lower", "messages/s", False),

@@ -160,7 +160,7 @@ def test_a_folder_of_another_workload_or_other_options_is_refused(tmp_path: Path
     ):
         Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
     workload.write_text("name: other\n")
-    with pytest.raises(UsageError, match="was begun with another workload, "):
+    with pytest.raises(UsageError, match="has another workload, "):
         Probing.open(tmp_path / "sweep", workload, SEARCH, OBJECTIVES)
 
 

@@ -137,5 +137,5 @@ def test_a_workload_without_random_faults_and_a_folder_of_another_one_are_refuse
     with pytest.raises(UsageError, match=r"soak.yaml has no faults.random; add it, as a seed draws nothing else"):
         Torture.open(tmp_path / "other", workload, clock=ManualClock())
     workload.write_text(WORKLOAD.replace("5000", "2000"))
-    with pytest.raises(UsageError, match="was begun with another workload, "):
+    with pytest.raises(UsageError, match="has another workload, "):
         Torture.open(tmp_path / "torture", workload, clock=ManualClock())

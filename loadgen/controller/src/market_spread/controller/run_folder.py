@@ -218,14 +218,14 @@ def begin_or_go_on(
     """The plan of the folder; None if there was none, and the folder is begun: who called has to write its plan.
 
     It keeps the workloads as they were at first. workloads: their texts, by their names in the folder. kinds: of what
-    the plan must have besides its options. UsageError if it was begun with other workloads or options of runs, or is
-    damaged.
+    the plan must have besides its options. UsageError if the folder has other workloads by these names, or was begun
+    with other options of runs, or its plan is damaged.
     """
     folder, is_begun = plan_file.parent, plan_file.exists()
     for name, workload in workloads.items():
         kept = folder / f"{name}.yaml"
         if (is_begun or kept.exists()) and not (kept.exists() and kept.read_bytes() == workload.encode()):
-            raise UsageError(f"{folder} was begun with another workload, {kept}; name another --runs-folder")
+            raise UsageError(f"{folder} has another workload, {kept}; name another --runs-folder")
     if not is_begun:
         with usage_errors(f"{folder} cannot be made", "name another --runs-folder"):
             folder.mkdir(parents=True, exist_ok=True)
